@@ -1,0 +1,64 @@
+// The decoder that users hold: pick a device, plan once a step, run for every layer.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wavefill/decode_args.h"
+#include "wavefill/device.h"
+#include "wavefill/export.h"
+#include "wavefill/plan.h"
+#include "wavefill/status.h"
+
+namespace wavefill {
+
+class Backend;  // src/backend/backend.h
+
+struct DecoderOptions {
+  std::string device = "auto";     // "cpu", "cuda:0", or "auto": the GPU if there is one, else the CPU
+  std::int32_t num_threads = 0;    // CPU only; 0 = all hardware threads
+  std::optional<Setting> setting;  // absent: the environment's override, else the default policy
+  std::string kernel;              // a name of the kernel table; empty: the first that supports the shape
+  bool batch_invariant = false;
+};
+
+// Not copyable; movable. Const member functions may be called from several threads.
+class WAVEFILL_API Decoder {
+ public:
+  // Reads WAVEFILL_TARGET_CTAS, SGLANG_SM120_MMA_TARGET_CTAS, WAVEFILL_NUM_SPLITS and WAVEFILL_PROFILE
+  // unless options.setting is given. Errors: invalid_argument (a malformed variable, named),
+  // not_found (device, kernel), unavailable (no driver).
+  static Result<Decoder> create(const DecoderOptions& options = {});
+
+  Decoder(Decoder&&) noexcept;
+  Decoder& operator=(Decoder&&) noexcept;
+  ~Decoder();
+
+  const DeviceSpec& device() const;
+  const Setting& setting() const;
+  std::vector<KernelSpec> kernels() const;
+
+  // ok, or why no kernel here can run `shape`: unsupported, naming the parameter and supported values.
+  Status supports(const DecodeShape& shape) const;
+
+  // lengths, extra_lengths: [rows] on the host, or empty for topk / extra_topk everywhere.
+  Result<SplitPlan> plan(const DecodeShape& shape, std::span<const std::int32_t> lengths = {},
+                         std::span<const std::int32_t> extra_lengths = {}) const;
+
+  // Writes args.out and args.lse. Allocates nothing. stream: a cudaStream_t, ignored by the CPU.
+  // Errors: mismatch (the plan was made for something else; gives both values), invalid_argument,
+  // resource_exhausted (workspace).
+  Status run(const SplitPlan& plan, const DecodeArgs& args, void* stream = nullptr) const;
+
+ private:
+  struct Impl;
+  explicit Decoder(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wavefill

@@ -1,0 +1,71 @@
+// A profile: the split settings that were measured to be best on one device, for one shape.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wavefill/export.h"
+#include "wavefill/plan.h"
+#include "wavefill/status.h"
+
+namespace wavefill {
+
+// What a profile was measured for. One function (key_of) makes it for the tuner and for the runtime.
+struct ProfileKey {
+  std::string device;  // DeviceSpec::name
+  std::int32_t num_sms = 0;
+  std::string kernel;  // KernelSpec::name
+  std::int32_t heads_per_cta = 0;
+  std::int32_t kv_tile = 0;
+  std::int32_t ctas_per_sm = 0;
+  std::string kv_format;  // to_string(KvFormat)
+  std::int32_t d_qk = 0;
+  std::int32_t num_heads = 0;
+  std::int32_t s_q = 0;
+  std::int32_t topk = 0;
+  std::int32_t extra_topk = 0;
+  std::string library_version;  // of wavefill: another build may have another kernel
+
+  friend bool operator==(const ProfileKey&, const ProfileKey&) = default;
+};
+WAVEFILL_API ProfileKey key_of(const DeviceSpec& device, const KernelSpec& kernel, const DecodeShape& shape);
+
+struct ProfileEntry {
+  std::int32_t batch = 0;
+  Setting setting;      // never `measured`
+  double us = 0.0;      // median time of one call as measured
+  double us_low = 0.0;  // 95 % interval of the median
+  double us_high = 0.0;
+  std::int32_t samples = 0;
+
+  friend bool operator==(const ProfileEntry&, const ProfileEntry&) = default;
+};
+
+class WAVEFILL_API Profile {
+ public:
+  Profile(ProfileKey key, std::vector<ProfileEntry> entries);  // entries sorted by batch
+
+  // Strict JSON: UTF-8, known schema, no duplicated keys, no unknown fields, finite positive numbers.
+  // Errors: corrupt_data (what and where), not_found / unavailable (file).
+  static Result<Profile> parse(std::string_view json);
+  static Result<Profile> read(const std::string& path);
+  std::string to_json() const;
+
+  const ProfileKey& key() const { return key_; }
+  const std::vector<ProfileEntry>& entries() const { return entries_; }
+
+  // The setting for `batch`: the entry of that batch, else that of the next larger measured batch
+  // (what a graph-captured server pads to). Errors: mismatch (the first differing field and both
+  // values), not_found (batch beyond the largest measured).
+  Result<Setting> lookup(const ProfileKey& key, std::int32_t batch) const;
+
+  friend bool operator==(const Profile&, const Profile&) = default;
+
+ private:
+  ProfileKey key_;
+  std::vector<ProfileEntry> entries_;
+};
+
+}  // namespace wavefill

@@ -1,0 +1,36 @@
+// The seam between what is decided (plans) and who does it (a CPU, a GPU).
+#pragma once
+
+#include <span>
+
+#include "wavefill/decode_args.h"
+#include "wavefill/device.h"
+#include "wavefill/plan.h"
+
+namespace wavefill {
+
+// A device that can run decode attention. Immutable after creation; const members are thread-safe.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual const DeviceSpec& device() const = 0;
+
+  // The kernel table of this device, preferred first. Variants that cannot run here (too little shared
+  // memory, wrong compute capability) are not in it.
+  virtual std::span<const KernelSpec> kernels() const = 0;
+
+  // ok, or unsupported with the parameter that `kernel` cannot take and the values it can.
+  virtual Status supports(const KernelSpec& kernel, const DecodeShape& shape) const = 0;
+
+  // Writes args.out and args.lse by the plan. Allocates nothing. `stream` is a cudaStream_t, ignored by
+  // the CPU. Callers have had check_run() say ok.
+  virtual Status run(const SplitPlan& plan, const DecodeArgs& args, void* stream) const = 0;
+};
+
+// What every backend checks before it runs: args are valid, the plan was made for this device, a kernel
+// of its table and this shape, and the workspace suffices. Errors: mismatch (both values),
+// invalid_argument, resource_exhausted.
+Status check_run(const Backend& backend, const SplitPlan& plan, const DecodeArgs& args);
+
+}  // namespace wavefill
