@@ -20,10 +20,10 @@ namespace wavefill {
 class Backend;  // src/backend/backend.h
 
 struct DecoderOptions {
-  std::string device = "auto";     // "cpu", "cuda:0", or "auto": the GPU if there is one, else the CPU
-  std::int32_t num_threads = 0;    // CPU only; 0 = all hardware threads
-  std::optional<Setting> setting;  // absent: the environment's override, else the default policy
-  std::string kernel;              // a name of the kernel table; empty: the first that supports the shape
+  std::string device = "auto";          // "cpu", "cuda:0", or "auto": the GPU if there is one, else the CPU
+  std::int32_t num_threads = 0;         // CPU only; 0 = all hardware threads
+  std::optional<Setting> setting = {};  // absent: the environment's override, else the default policy
+  std::string kernel = {};  // a name of the kernel table; empty: the first that supports the shape
   bool batch_invariant = false;
 };
 
@@ -47,6 +47,8 @@ class WAVEFILL_API Decoder {
   Status supports(const DecodeShape& shape) const;
 
   // lengths, extra_lengths: [rows] on the host, or empty for topk / extra_topk everywhere.
+  // A measured setting is used only for what its profile was measured for: anything else is the error of
+  // Profile::lookup(), which names the field, and never another policy in its place.
   Result<SplitPlan> plan(const DecodeShape& shape, std::span<const std::int32_t> lengths = {},
                          std::span<const std::int32_t> extra_lengths = {}) const;
 

@@ -41,9 +41,9 @@ WAVEFILL_API std::span<const PolicyInfo> all_policies();
 // A policy with its parameter: what can be deployed, written "target-ctas=512" or "balanced".
 struct Setting {
   PolicyKind kind = PolicyKind::efficiency;
-  std::int64_t value = 0;                  // N or T; 0 where the policy takes none
-  std::shared_ptr<const Profile> profile;  // measured only
-  std::string profile_path;                // measured only: as written by the user
+  std::int64_t value = 0;                            // N or T; 0 where the policy takes none
+  std::shared_ptr<const Profile> profile = nullptr;  // measured only
+  std::string profile_path = {};                     // measured only: as written by the user
 
   friend bool operator==(const Setting&, const Setting&) = default;
 };
@@ -80,7 +80,7 @@ struct WorkItem {
   friend bool operator==(const WorkItem&, const WorkItem&) = default;
 };
 
-// Everything kernels and combine read. Invariants (tests/plan/property_test.cpp):
+// Everything kernels and combine read. Invariants (tests/plan/plan_invariants.h):
 // every kv tile of every (row, head tile) in exactly one item; a row's partials are
 // row_partial_begin[row] .. row_partial_begin[row + 1] in tile order, the same for all its head tiles;
 // a row with no kv tiles has one empty whole item a head tile, so that its output is written.
@@ -116,7 +116,8 @@ struct PlanRequest {
   bool batch_invariant = false;
 };
 
-// Errors: invalid_argument (shape, lengths, device, kernel), not_found (profile has no entry: names the key).
+// Errors: invalid_argument (shape, lengths, device, kernel, setting, cost model, or more work items than 32
+// bits can index), not_found and mismatch (as Profile::lookup), resource_exhausted (memory).
 WAVEFILL_API Result<SplitPlan> make_plan(const PlanRequest& request);
 
 // What a plan means for the device's waves.

@@ -48,7 +48,8 @@ class WAVEFILL_API Profile {
   Profile(ProfileKey key, std::vector<ProfileEntry> entries);  // entries sorted by batch
 
   // Strict JSON: UTF-8, known schema, no duplicated keys, no unknown fields, finite positive numbers.
-  // Errors: corrupt_data (what and where), not_found / unavailable (file).
+  // us_low <= us <= us_high, at least one entry. Errors: corrupt_data (what and where), not_found /
+  // unavailable / invalid_argument (file).
   static Result<Profile> parse(std::string_view json);
   static Result<Profile> read(const std::string& path);
   std::string to_json() const;

@@ -7,13 +7,15 @@
 namespace wavefill {
 namespace {
 
-Status validate_non_negative(std::string_view name, std::int64_t stride) {
-  if (stride < 0) return invalid_argument("{} is {}; allowed: >= 0", name, stride);
+// A field is named in two parts, so that names are put together for messages only: validate() runs before
+// every call, where nothing may be allocated.
+Status validate_non_negative(std::string_view tensor, std::string_view field, std::int64_t stride) {
+  if (stride < 0) return invalid_argument("{}.{} is {}; allowed: >= 0", tensor, field, stride);
   return {};
 }
 
-Status validate_present(std::string_view name, const void* pointer) {
-  if (pointer == nullptr) return invalid_argument("{} is null; allowed: a valid pointer", name);
+Status validate_present(std::string_view tensor, std::string_view field, const void* pointer) {
+  if (pointer == nullptr) return invalid_argument("{}.{} is null; allowed: a valid pointer", tensor, field);
   return {};
 }
 
@@ -27,30 +29,30 @@ Status validate_cache(std::string_view name, const DecodeShape& shape, const Spa
                             kv.page_stride_bytes, least, kv.page_size,
                             kv_token_bytes(shape.kv_format, shape.d_qk));
   }
-  if (kv.num_pages > 0) WAVEFILL_RETURN_IF_ERROR(validate_present(fmt::format("{}.kv.data", name), kv.data));
-  WAVEFILL_RETURN_IF_ERROR(validate_present(fmt::format("{}.indices.data", name), cache.indices.data));
+  if (kv.num_pages > 0) WAVEFILL_RETURN_IF_ERROR(validate_present(name, "kv.data", kv.data));
+  WAVEFILL_RETURN_IF_ERROR(validate_present(name, "indices.data", cache.indices.data));
   for (const auto& [field, stride] : {std::pair{"indices.stride_batch", cache.indices.stride_batch},
                                       std::pair{"indices.stride_s_q", cache.indices.stride_s_q},
                                       std::pair{"lengths.stride_batch", cache.lengths.stride_batch},
                                       std::pair{"lengths.stride_s_q", cache.lengths.stride_s_q}}) {
-    WAVEFILL_RETURN_IF_ERROR(validate_non_negative(fmt::format("{}.{}", name, field), stride));
+    WAVEFILL_RETURN_IF_ERROR(validate_non_negative(name, field, stride));
   }
   return {};
 }
 
 template <typename View>
 Status validate_strides(std::string_view name, const View& view) {
-  WAVEFILL_RETURN_IF_ERROR(validate_non_negative(fmt::format("{}.stride_batch", name), view.stride_batch));
-  WAVEFILL_RETURN_IF_ERROR(validate_non_negative(fmt::format("{}.stride_s_q", name), view.stride_s_q));
-  return validate_non_negative(fmt::format("{}.stride_head", name), view.stride_head);
+  WAVEFILL_RETURN_IF_ERROR(validate_non_negative(name, "stride_batch", view.stride_batch));
+  WAVEFILL_RETURN_IF_ERROR(validate_non_negative(name, "stride_s_q", view.stride_s_q));
+  return validate_non_negative(name, "stride_head", view.stride_head);
 }
 
 // Head-major 3-d strides of a contiguous [batch, s_q, num_heads, width] tensor.
 template <typename View, typename T>
 View contiguous(const DecodeShape& shape, T* data, std::int64_t width) {
   return {.data = data,
-          .stride_batch = shape.s_q * shape.num_heads * width,
-          .stride_s_q = shape.num_heads * width,
+          .stride_batch = width * shape.num_heads * shape.s_q,  // width first: 64-bit products
+          .stride_s_q = width * shape.num_heads,
           .stride_head = width};
 }
 
@@ -76,9 +78,9 @@ LengthView contiguous_lengths(const DecodeShape& shape, const std::int32_t* data
 
 Status validate(const DecodeArgs& args) {
   WAVEFILL_RETURN_IF_ERROR(validate(args.shape));
-  WAVEFILL_RETURN_IF_ERROR(validate_present("q.data", args.q.data));
+  WAVEFILL_RETURN_IF_ERROR(validate_present("q", "data", args.q.data));
   WAVEFILL_RETURN_IF_ERROR(validate_strides("q", args.q));
-  WAVEFILL_RETURN_IF_ERROR(validate_present("out.data", args.out.data));
+  WAVEFILL_RETURN_IF_ERROR(validate_present("out", "data", args.out.data));
   WAVEFILL_RETURN_IF_ERROR(validate_strides("out", args.out));
   if (args.lse.data != nullptr) WAVEFILL_RETURN_IF_ERROR(validate_strides("lse", args.lse));
   if (args.shape.topk > 0) WAVEFILL_RETURN_IF_ERROR(validate_cache("main", args.shape, args.main));
