@@ -1,0 +1,92 @@
+// The decoder: what was decided at creation, and the checks between a caller and a backend.
+#include "wavefill/decoder.h"
+
+#include <new>
+#include <utility>
+
+#include "backend/backend.h"
+#include "core/errors.h"
+#include "runtime/devices.h"
+#include "runtime/kernel_choice.h"
+#include "runtime/overrides.h"
+
+namespace wavefill {
+
+struct Decoder::Impl {
+  std::unique_ptr<Backend> backend;
+  Setting setting;
+  std::span<const KernelSpec> kernels;  // what plan() chooses from: the backend's table, or the row asked for
+  bool batch_invariant = false;
+
+  Result<const KernelSpec*> choose(const DecodeShape& shape) const {
+    return choose_kernel(*backend, kernels, shape);
+  }
+};
+
+namespace {
+
+Result<Setting> choose_setting(const std::optional<Setting>& wanted) {
+  if (wanted) return *wanted;
+  Result<std::optional<Setting>> found = setting_from_environment(lookup_environment);
+  if (!found.ok()) return found.status();
+  return found->value_or(Setting{});
+}
+
+}  // namespace
+
+Decoder::Decoder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Decoder::Decoder(Decoder&&) noexcept = default;
+Decoder& Decoder::operator=(Decoder&&) noexcept = default;
+Decoder::~Decoder() = default;
+
+Result<Decoder> Decoder::create(const DecoderOptions& options) {
+  try {
+    Result<Setting> setting = choose_setting(options.setting);
+    if (!setting.ok()) return setting.status();
+    Result<std::unique_ptr<Backend>> backend = make_backend(options.device, options.num_threads);
+    if (!backend.ok()) return backend.status();
+    const Result<std::span<const KernelSpec>> kernels = select_kernels(**backend, options.kernel);
+    if (!kernels.ok()) return kernels.status();
+    auto impl = std::make_unique<Impl>();
+    impl->backend = *std::move(backend);
+    impl->setting = *std::move(setting);
+    impl->kernels = *kernels;
+    impl->batch_invariant = options.batch_invariant;
+    return Decoder(std::move(impl));
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::resource_exhausted, "out of memory for a decoder");
+  }
+}
+
+const DeviceSpec& Decoder::device() const { return impl_->backend->device(); }
+
+const Setting& Decoder::setting() const { return impl_->setting; }
+
+std::vector<KernelSpec> Decoder::kernels() const {
+  const std::span<const KernelSpec> table = impl_->backend->kernels();
+  return {table.begin(), table.end()};
+}
+
+Status Decoder::supports(const DecodeShape& shape) const { return impl_->choose(shape).status(); }
+
+Result<SplitPlan> Decoder::plan(const DecodeShape& shape, std::span<const std::int32_t> lengths,
+                                std::span<const std::int32_t> extra_lengths) const {
+  const Result<const KernelSpec*> kernel = impl_->choose(shape);
+  if (!kernel.ok()) return kernel.status();
+  PlanRequest request;
+  request.device = device();
+  request.kernel = **kernel;
+  request.shape = shape;
+  request.lengths = lengths;
+  request.extra_lengths = extra_lengths;
+  request.setting = impl_->setting;
+  request.batch_invariant = impl_->batch_invariant;
+  return make_plan(request);
+}
+
+Status Decoder::run(const SplitPlan& plan, const DecodeArgs& args, void* stream) const {
+  WAVEFILL_RETURN_IF_ERROR(check_run(*impl_->backend, plan, args));
+  return impl_->backend->run(plan, args, stream);
+}
+
+}  // namespace wavefill
