@@ -54,6 +54,8 @@ struct Case {
   // q, indices, out and lse have gaps between rows and heads, and lse is [batch, num_heads, s_q].
   bool strided = false;
   bool wants_lse = true;
+  // dsv32: scales that are no powers of two. dsv4: one block in seven has the least scale, 2^-127.
+  bool odd_scales = false;
   float q_scale = 1.0F;  // standard deviation of q; scores have about the same
   Tolerances tolerances;
   std::uint64_t seed = 1;

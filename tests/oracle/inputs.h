@@ -27,7 +27,7 @@ struct PoolSpec {
   std::uint64_t seed = 1;
 };
 
-// Owns every buffer that args() points to; not copyable, addresses are stable under move.
+// Owns every buffer that args() points to. Not copyable; views stay valid when it is moved.
 class Inputs {
  public:
   explicit Inputs(const Case& test_case);
@@ -80,6 +80,9 @@ class Inputs {
     SparseCache view;  // data pointers null: filled in by args()
   };
 
+  void build(const Case& c, std::span<const std::int32_t> lengths,
+             std::span<const std::int32_t> extra_lengths);
+  void build_query_and_outputs(const Case& c);
   SparseCache view_of(const CacheBuffers& buffers, std::int32_t index_set) const;
 
   DecodeArgs template_;

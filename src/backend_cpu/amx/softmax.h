@@ -1,0 +1,71 @@
+// Scores to weights. Weights are relative to a reference near the largest score rather than to the largest
+// itself: a reference that stands still spares rescaling o. Any reference gives the same result while
+// 2^(score - reference) and its sums stay within range, as bf16 and fp32 are equally precise at every size.
+#pragma once
+
+#include <immintrin.h>
+
+#include <limits>
+
+#include "backend_cpu/amx/layout.h"
+#include "backend_cpu/amx/vectors.h"
+
+WAVEFILL_AMX_BEGIN
+namespace wavefill::cpu::amx {
+
+// How far a score may exceed its reference (base 2): 2^32 weights of 2^32 would still be far from 2^127.
+inline constexpr float kSlackLog2 = 32.0F;
+
+WAVEFILL_AMX_INLINE float* score_row(Scratch& scratch, int head_tile, int token) {
+  return scratch.s[token / kTileRows][head_tile] + token % kTileRows * kTileRows;
+}
+
+// The largest score (base 2) of 16 heads over a chunk.
+inline __m512 max_of_chunk(Scratch& scratch, int head_tile, int num_tokens, float scale_log2) {
+  __m512 largest = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
+  for (int token = 0; token < num_tokens; ++token) {
+    largest = _mm512_max_ps(largest, _mm512_load_ps(score_row(scratch, head_tile, token)));
+  }
+  return _mm512_mul_ps(largest, _mm512_set1_ps(scale_log2));
+}
+
+// Weights of 32 tokens for 16 heads, as the A tile [16 heads, 32 tokens] of P V. Returns their sum, in fp32
+// before rounding.
+WAVEFILL_AMX_INLINE __m512 weigh_group(Scratch& scratch, int head_tile, int first_token, Tile& p,
+                                       __m512 scale, __m512 reference) {
+  // The two halves of a cvtne2 result, interleaved: values of the even and the odd token side by side.
+  const __m512i interleave = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8,
+                                              23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  __m512 sum = _mm512_setzero_ps();
+  __m512i pairs[16];
+  for (int pair = 0; pair < 16; ++pair) {
+    const float* row = score_row(scratch, head_tile, first_token + 2 * pair);
+    const __m512 even = exp2(_mm512_fmsub_ps(_mm512_load_ps(row), scale, reference));
+    const __m512 odd = exp2(_mm512_fmsub_ps(_mm512_load_ps(row + kTileRows), scale, reference));
+    sum = _mm512_add_ps(sum, _mm512_add_ps(even, odd));
+    pairs[pair] =
+        _mm512_permutexvar_epi16(interleave, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd, even)));
+  }
+  transpose(pairs);
+  for (int head = 0; head < 16; ++head) _mm512_store_si512(p + head * kStepDims, pairs[head]);
+  return sum;
+}
+
+// Weights of a chunk's tokens for 16 heads: p[0], and p[1] if there are more than 32. Returns their sum.
+inline __m512 weigh_chunk(Scratch& scratch, int head_tile, int num_tokens, Tile* p, float scale_log2,
+                          __m512 reference) {
+  const int end = round_up(num_tokens, kGroupTokens);
+  for (int token = num_tokens; token < end; ++token) {
+    _mm512_store_ps(score_row(scratch, head_tile, token),
+                    _mm512_set1_ps(-std::numeric_limits<float>::infinity()));
+  }
+  __m512 sum = _mm512_setzero_ps();
+  for (int group = 0; group * kGroupTokens < end; ++group) {
+    sum = _mm512_add_ps(sum, weigh_group(scratch, head_tile, group * kGroupTokens, p[group],
+                                         _mm512_set1_ps(scale_log2), reference));
+  }
+  return sum;
+}
+
+}  // namespace wavefill::cpu::amx
+WAVEFILL_AMX_END

@@ -1,0 +1,86 @@
+// AMX instructions by tile number, and the multiplication of a few tiles that everything here is made of.
+#pragma once
+
+#include "backend_cpu/amx/layout.h"
+#include "backend_cpu/amx/target.h"
+
+WAVEFILL_AMX_BEGIN
+namespace wavefill::cpu::amx {
+
+template <int kTile>
+WAVEFILL_AMX_INLINE void tile_zero() {
+  asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
+}
+
+// Other memory accesses are not moved across tile loads and stores.
+template <int kTile>
+WAVEFILL_AMX_INLINE void tile_load(const void* data) {
+  asm volatile("tileloadd (%1,%2,1), %%tmm%c0" : : "i"(kTile), "r"(data), "r"(long{kRowBytes}) : "memory");
+}
+
+template <int kTile>
+WAVEFILL_AMX_INLINE void tile_store(void* data) {
+  asm volatile("tilestored %%tmm%c0, (%1,%2,1)" : : "i"(kTile), "r"(data), "r"(long{kRowBytes}) : "memory");
+}
+
+// c += a b, where b holds pairs of rows.
+template <int kC, int kA, int kB>
+WAVEFILL_AMX_INLINE void tile_multiply() {
+  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kC), "i"(kA), "i"(kB));
+}
+
+// Sums of up to four products stay in tiles 0..3: kA x kB of them, sum (a, b) in tile a * kB + b.
+template <int kCount>
+WAVEFILL_AMX_INLINE void zero_sums() {
+  tile_zero<0>();
+  if constexpr (kCount > 1) tile_zero<1>();
+  if constexpr (kCount > 2) tile_zero<2>();
+  if constexpr (kCount > 3) tile_zero<3>();
+}
+
+template <int kCount>
+WAVEFILL_AMX_INLINE void load_sums(float* const (&from)[4]) {
+  tile_load<0>(from[0]);
+  if constexpr (kCount > 1) tile_load<1>(from[1]);
+  if constexpr (kCount > 2) tile_load<2>(from[2]);
+  if constexpr (kCount > 3) tile_load<3>(from[3]);
+}
+
+template <int kCount>
+WAVEFILL_AMX_INLINE void store_sums(float* const (&to)[4]) {
+  tile_store<0>(to[0]);
+  if constexpr (kCount > 1) tile_store<1>(to[1]);
+  if constexpr (kCount > 2) tile_store<2>(to[2]);
+  if constexpr (kCount > 3) tile_store<3>(to[3]);
+}
+
+// Adds the products of one or two tiles a, a + a_stride and of up to four tiles b, b + b_stride, ... (strides
+// in values). Each tile is loaded once: a's stay in tiles 4 and 5, b's take turns in 6 and 7.
+template <int kA, int kB>
+WAVEFILL_AMX_INLINE void add_products(const std::uint16_t* a, std::ptrdiff_t a_stride, const std::uint16_t* b,
+                                      std::ptrdiff_t b_stride) {
+  static_assert(kA <= 2 && kA * kB <= 4);
+  tile_load<4>(a);
+  tile_load<6>(b);
+  tile_multiply<0, 4, 6>();
+  if constexpr (kA == 2) {
+    tile_load<5>(a + a_stride);
+    tile_multiply<kB, 5, 6>();
+  }
+  if constexpr (kB > 1) {
+    tile_load<7>(b + b_stride);
+    tile_multiply<1, 4, 7>();
+    if constexpr (kA == 2) tile_multiply<kB + 1, 5, 7>();
+  }
+  if constexpr (kB > 2) {
+    tile_load<6>(b + 2 * b_stride);
+    tile_multiply<2, 4, 6>();
+  }
+  if constexpr (kB > 3) {
+    tile_load<7>(b + 3 * b_stride);
+    tile_multiply<3, 4, 7>();
+  }
+}
+
+}  // namespace wavefill::cpu::amx
+WAVEFILL_AMX_END
