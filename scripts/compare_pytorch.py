@@ -35,6 +35,7 @@ def parse_arguments():
     parser.add_argument("--pool-tokens", type=int, default=1 << 19, help="of each cache, on both sides")
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--calls", type=int, default=8, help="calls of each arm in a round")
+    parser.add_argument("--arms", default="", help="only the arms whose name contains this, beside wavefill")
     parser.add_argument("--kernel", default="", help="a kernel of wavefill; default: its first")
     parser.add_argument("--policy", default="balanced", help="wavefill's split setting")
     return parser.parse_args()
@@ -190,6 +191,7 @@ def main():
     for name, dtype in (("bf16", torch.bfloat16), ("fp32", torch.float32)):
         arms[f"torch {name} bmm"] = Torch(arguments, dtype, attend_bmm)
         arms[f"torch {name} sdpa"] = Torch(arguments, dtype, attend_sdpa)
+    arms = {name: arm for name, arm in arms.items() if name == "wavefill" or arguments.arms in name}
     kv_bytes = float(wavefill.description.split("kv_bytes=")[1])
     print(f"{cpu_model()}, {arguments.threads} threads, {datetime.date.today()}, PyTorch {torch.__version__}")
     print(f"wavefill: {wavefill.description.removeprefix('ready ')}")

@@ -1,15 +1,18 @@
 #include "backend_cpu/cpu_backend.h"
 
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "backend_cpu/checks.h"
 #include "backend_cpu/cpu_info.h"
+#include "backend_cpu/hand_over.h"
 #include "backend_cpu/kernel_table.h"
 #include "backend_cpu/partials.h"
 #include "backend_cpu/work_item.h"
@@ -70,6 +73,9 @@ class CpuBackend final : public Backend {
       kernel_bytes = std::max(kernel_bytes, kernel.scratch_bytes);
     }
     for (int slot = 0; slot < num_threads; ++slot) scratch_.emplace_back(kernel_bytes);
+    if (num_threads > cpu::hardware_threads()) {
+      worker_limit_.emplace(tbb::global_control::max_allowed_parallelism, kMaxThreads);
+    }
     arena_.initialize();
   }
 
@@ -94,6 +100,9 @@ class CpuBackend final : public Backend {
   // A slot belongs to one thread while it is in the arena, whichever run() that thread works for, and no
   // task waits inside its body: so a slot's scratch has one user at a time.
   std::vector<SlotScratch> scratch_;
+  // More threads than the machine has need oneTBB's limit raised: beyond it, oneTBB writes a warning to
+  // stderr and gives fewer.
+  std::optional<tbb::global_control> worker_limit_;
   mutable tbb::task_arena arena_;
 };
 
@@ -114,17 +123,26 @@ Status CpuBackend::supports(const KernelSpec& kernel, const DecodeShape& shape) 
 template <typename Body>
 void CpuBackend::for_each_task(std::int64_t num_tasks, const Body& body) const {
   std::atomic<std::int64_t> next{0};
-  const auto take_tasks = [&] {
+  const auto take_tasks = [&](int) {
+    cpu::acquire_for_sanitizer(this);
     WorkerScratch& scratch =
         scratch_[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())].worker();
     for (std::int64_t task = next++; task < num_tasks; task = next++) body(task, scratch);
+    cpu::release_to_sanitizer(this);
   };
   const auto num_takers = static_cast<int>(std::min<std::int64_t>(num_tasks, device_.num_sms));
-  arena_.execute([&] {
-    if (num_takers <= 1) return take_tasks();
-    tbb::parallel_for(
-        0, num_takers, [&](int) { take_tasks(); }, tbb::static_partitioner{});
-  });
+  const auto take_all = [&] {
+    cpu::acquire_for_sanitizer(this);
+    if (num_takers <= 1) {
+      take_tasks(0);
+    } else {
+      tbb::parallel_for(0, num_takers, take_tasks, tbb::static_partitioner{});
+    }
+    cpu::release_to_sanitizer(this);
+  };
+  cpu::release_to_sanitizer(this);
+  arena_.execute(take_all);
+  cpu::acquire_for_sanitizer(this);
 }
 
 void CpuBackend::run_items(const CpuKernel& kernel, const SplitPlan& plan, const DecodeArgs& args) const {

@@ -39,7 +39,7 @@ WAVEFILL_AMX_BEGIN
 namespace wavefill::cpu::amx {
 
 // 16 heads x 64 dims of q to the B tiles of two steps; heads beyond the tile's are zero.
-inline void load_query_block(const HeadTile& tile, int head_begin, int block, Tile* steps) {
+inline void load_query_block(const HeadTile& tile, int head_begin, int block, Scratch& scratch) {
   __m512i low[16];
   __m512i high[16];
   for (int i = 0; i < 16; ++i) {
@@ -55,40 +55,48 @@ inline void load_query_block(const HeadTile& tile, int head_begin, int block, Ti
   }
   transpose(low);
   transpose(high);
+  const int head_tile = head_begin / kTileRows;
+  TilePair* steps = scratch.q[head_tile / kPair] + 2 * block;
   for (int pair = 0; pair < 16; ++pair) {
-    _mm512_store_si512(steps[2 * block] + pair * kStepDims, low[pair]);
-    _mm512_store_si512(steps[2 * block + 1] + pair * kStepDims, high[pair]);
+    _mm512_store_si512(steps[0][head_tile % kPair] + pair * kStepDims, low[pair]);
+    _mm512_store_si512(steps[1][head_tile % kPair] + pair * kStepDims, high[pair]);
   }
 }
 
 inline void load_query(const HeadTile& tile, Scratch& scratch) {
   for (int head = 0; head < tile.num_heads; head += kTileRows) {
     for (int block = 0; block < tile.map.d_qk() / kBlockDims; ++block) {
-      load_query_block(tile, head, block, scratch.q[head / kTileRows]);
+      load_query_block(tile, head, block, scratch);
     }
   }
 }
 
-// What is done while the matrix unit is busy with scores: the next chunk is dequantised, later ones are
-// prefetched.
+// Does something `count` times, evenly over `calls` calls of due().
+class Spread {
+ public:
+  Spread(int count, int calls) : count_(count), calls_(calls) {}
+
+  // How often it is due now.
+  int due() {
+    credit_ += count_;
+    const int times = credit_ / calls_;
+    credit_ -= times * calls_;
+    return times;
+  }
+
+ private:
+  int count_;
+  int calls_;
+  int credit_ = 0;
+};
+
+// While the matrix unit is busy with scores, the next chunk is dequantised.
 struct WhileScoring {
   ChunkWriter& writer;
-  Chunks& chunks;
   Spread pairs;
-  Spread& prefetches;
 
   void do_some() {
     for (int times = pairs.due(); times > 0 && !writer.done(); --times) writer.store_pair();
-    for (int times = prefetches.due(); times > 0; --times) chunks.prefetch_token();
-  }
-};
-
-struct WhileSumming {
-  Chunks& chunks;
-  Spread& prefetches;
-
-  void do_some() {
-    for (int times = prefetches.due(); times > 0; --times) chunks.prefetch_token();
   }
 };
 
@@ -100,8 +108,7 @@ class Item {
         head_tiles_(ceil_div(tile.num_heads, kTileRows)),
         state_(state),
         scratch_(scratch),
-        chunks_(walk, tile.map, scratch),
-        prefetches_(kChunkTokens, score_calls(head_tiles_, tile.map) + sum_calls(head_tiles_)) {}
+        chunks_(walk, tile.map, scratch) {}
 
   void attend();
 
@@ -117,9 +124,7 @@ class Item {
   TileState& state_;
   Scratch& scratch_;
   Chunks chunks_;
-  Spread prefetches_;
-  int ring_group_ = 0;  // of the first pending group
-  int pending_ = 0;     // groups that are weighed but not summed
+  Pending pending_;  // groups that are weighed but not summed
   bool no_sums_ = true;
 };
 
@@ -136,25 +141,21 @@ void Item::attend() {
 
 // The first chunk is waited for: nothing can be done meanwhile but to make the queries ready.
 void Item::begin() {
-  for (std::size_t token = 0; token < chunks_.current().size(); ++token) chunks_.prefetch_token();
+  chunks_.prefetch_current();
   load_query(tile_, scratch_);
-  ChunkWriter writer(scratch_, scratch_.keys[0], 0, tile_.map, chunks_.current());
-  while (!writer.done()) {
-    writer.store_pair();
-    chunks_.prefetch_token();
-    chunks_.prefetch_token();
-  }
+  ChunkWriter writer(scratch_.keys, scratch_.rests[0], tile_.map, chunks_.current());
+  while (!writer.done()) writer.store_pair();
+  chunks_.prefetch_next();
 }
 
 void Item::score(int chunk) {
-  ChunkWriter writer(scratch_, scratch_.keys[(chunk + 1) % 2], (chunk + 1) * kChunkGroups % kRingGroups,
-                     tile_.map, chunks_.next());
+  ChunkWriter writer(scratch_.keys + (chunk + 1) * kChunkGroups % kRingGroups,
+                     scratch_.rests[(chunk + 1) % 2], tile_.map, chunks_.next());
   WhileScoring meanwhile = {.writer = writer,
-                            .chunks = chunks_,
-                            .pairs = Spread(writer.num_pairs(), score_calls(head_tiles_, tile_.map)),
-                            .prefetches = prefetches_};
-  score_chunk(scratch_, scratch_.keys[chunk % 2], head_tiles_, static_cast<int>(chunks_.current().size()),
-              tile_.map, meanwhile);
+                            .pairs = Spread(writer.num_pairs(), score_calls(head_tiles_, tile_.map))};
+  score_chunk(scratch_, scratch_.keys + chunk * kChunkGroups % kRingGroups, scratch_.rests[chunk % 2],
+              head_tiles_, ceil_div(static_cast<int>(chunks_.current().size()), kGroupTokens), tile_.map,
+              meanwhile);
   while (!writer.done()) writer.store_pair();
 }
 
@@ -171,12 +172,13 @@ void Item::weigh(int num_tokens) {
   if (raise) raise_references(chunk_max);
   for (int head = 0; head < tile_.num_heads; head += kTileRows) {
     const int head_tile = head / kTileRows;
-    const __m512 sum = weigh_chunk(scratch_, head_tile, num_tokens, &scratch_.p[head_tile][pending_],
-                                   tile_.scale_log2, _mm512_load_ps(state_.max_log2 + head));
+    const __m512 sum = weigh_chunk(scratch_, head_tile, num_tokens, pending_.count, tile_.scale_log2,
+                                   _mm512_load_ps(state_.max_log2 + head));
     _mm512_store_ps(state_.sum + head, _mm512_add_ps(_mm512_load_ps(state_.sum + head), sum));
   }
-  pending_ += ceil_div(num_tokens, kGroupTokens);
-  if (pending_ > kPendingGroups - kChunkGroups) sum_pending();
+  chunks_.prefetch_ahead();
+  pending_.count += ceil_div(num_tokens, kGroupTokens);
+  if (pending_.count > kPendingGroups - kChunkGroups) sum_pending();
 }
 
 // What was weighed by the old references is summed before they change.
@@ -202,12 +204,10 @@ void Item::raise_references(const float* chunk_max) {
 }
 
 void Item::sum_pending() {
-  if (pending_ == 0) return;
-  WhileSumming meanwhile = {.chunks = chunks_, .prefetches = prefetches_};
-  sum_values(scratch_, head_tiles_, ring_group_, pending_, no_sums_, meanwhile);
+  if (pending_.count == 0) return;
+  sum_values(scratch_, head_tiles_, pending_, no_sums_);
   no_sums_ = false;
-  ring_group_ = (ring_group_ + pending_) % kRingGroups;
-  pending_ = 0;
+  pending_ = {.ring = (pending_.ring + pending_.count) % kRingGroups, .count = 0};
 }
 
 static void attend(const HeadTile& tile, TokenWalk& walk, TileState& state, std::byte* scratch) {

@@ -1,4 +1,4 @@
-// Cached tokens to the K and V tiles of layout.h.
+// Cached tokens to the K tiles of layout.h.
 //
 // An e4m3 number of exponent field 1..15 is, moved up by four bits and with its exponent re-biased by
 // 120 + log2(scale), the bf16 of the same value: one unpack, shift, mask and add for 32 numbers. What this
@@ -155,31 +155,21 @@ inline float scale_of(const std::byte* scales, int tile) {
 
 // Where a pair of tokens goes: rows 2 * pair and 2 * pair + 1 of a chunk.
 struct PairPlace {
-  KeyTiles* tiles;
-  std::uint16_t* keys;    // its first row in the first step's tile
-  std::uint16_t* rests;   // likewise
-  std::uint16_t* values;  // its row in the first V tile of its group
+  std::uint16_t* keys;   // its first row in the first step
+  std::uint16_t* rests;  // likewise
+  Rests* all_rests;
 };
 
-WAVEFILL_AMX_INLINE void store_key(std::uint16_t* row, int block, const Dims64& dims) {
-  _mm512_store_si512(row + 2 * block * kTileBf16, dims.low);
-  _mm512_store_si512(row + (2 * block + 1) * kTileBf16, dims.high);
-}
-
-// Interleaved, a pair of tokens is one row of each of a block's four V tiles.
-WAVEFILL_AMX_INLINE void store_values(std::uint16_t* row, int block, const Dims64& even, const Dims64& odd) {
-  row += block * kTilesPerValueBlock * kValueTileStride;
-  _mm512_store_si512(row, _mm512_unpacklo_epi16(even.low, odd.low));
-  _mm512_store_si512(row + kValueTileStride, _mm512_unpackhi_epi16(even.low, odd.low));
-  _mm512_store_si512(row + 2 * kValueTileStride, _mm512_unpacklo_epi16(even.high, odd.high));
-  _mm512_store_si512(row + 3 * kValueTileStride, _mm512_unpackhi_epi16(even.high, odd.high));
+WAVEFILL_AMX_INLINE void store_dims(std::uint16_t* row, std::ptrdiff_t step_stride, int block,
+                                    const Dims64& dims) {
+  _mm512_store_si512(row + 2 * block * step_stride, dims.low);
+  _mm512_store_si512(row + (2 * block + 1) * step_stride, dims.high);
 }
 
 WAVEFILL_AMX_INLINE void store_pair(const PairPlace& place, int block, const Dims64& even,
                                     const Dims64& odd) {
-  store_key(place.keys, block, even);
-  store_key(place.keys + kStepDims, block, odd);
-  if (block < kValueBlocks) store_values(place.values, block, even, odd);
+  store_dims(place.keys, kKeyStepStride, block, even);
+  store_dims(place.keys + kStepDims, kKeyStepStride, block, odd);
 }
 
 // Kept out of the way of the common case. Zeroes the chunk's rests before the first of them.
@@ -192,9 +182,9 @@ template <const ByteMap& kMap>
     split[i] = from_any_e4m3(token.data + kMap.fp8_offset + kBlockDims * block,
                              scale_of<kMap>(token.scales, kBlockDims * block / kMap.scale_tile_dims));
     if (!split[i].has_rest) continue;
-    if (!place.tiles->has_rest) std::memset(place.tiles->rest, 0, sizeof(place.tiles->rest));
-    place.tiles->has_rest = true;
-    store_key(place.rests + i * kStepDims, block, split[i].rest);
+    if (!place.all_rests->count) std::memset(place.all_rests->steps, 0, sizeof(place.all_rests->steps));
+    place.all_rests->count = true;
+    store_dims(place.rests + i * kStepDims, kPair * kTileBf16, block, split[i].rest);
   }
   store_pair(place, block, split[0].value, split[1].value);
 }
@@ -244,16 +234,13 @@ alignas(kCacheLineBytes) inline constexpr std::byte kZeroToken[1152] = {};
 // A chunk being dequantised, a pair of tokens at a time, so that it can be done between other work.
 class ChunkWriter {
  public:
-  // The chunk's V tiles begin at `ring_group`.
-  ChunkWriter(Scratch& scratch, KeyTiles& keys, int ring_group, const ByteMap& map,
-              std::span<const TokenAddress> tokens)
-      : scratch_(scratch),
-        keys_(keys),
-        ring_group_(ring_group),
+  ChunkWriter(Group* groups, Rests& rests, const ByteMap& map, std::span<const TokenAddress> tokens)
+      : groups_(groups),
+        rests_(rests),
         tokens_(tokens),
         // Rows up to the next multiple of 32 are zeroed: their weight is 0, but 0 * NaN is not.
         num_pairs_(round_up(static_cast<int>(tokens.size()), kGroupTokens) / 2) {
-    keys.has_rest = false;
+    rests.count = false;
     store_ = map.scale_type == ScaleType::ue8m0  ? &ChunkWriter::store<kFp8Tile64FooterMap>
              : map.scale_type == ScaleType::fp32 ? &ChunkWriter::store<kFp8Tile128InlineMap>
              : map.d_qk() == 512                 ? &ChunkWriter::store<kBf16Map512>
@@ -266,13 +253,12 @@ class ChunkWriter {
 
  private:
   PairPlace place_of(int pair) {
+    const int group = 2 * pair / kGroupTokens;
+    const int tile = 2 * pair / kTileRows % kPair;
     const int row = 2 * pair % kTileRows * kStepDims;
-    const int tile = 2 * pair / kTileRows;
-    return {.tiles = &keys_,
-            .keys = keys_.k[tile][0] + row,
-            .rests = keys_.rest[tile][0] + row,
-            .values = scratch_.v[0][0].groups[ring_group_ + 2 * pair / kGroupTokens] +
-                      pair % (kGroupTokens / 2) * kStepDims};
+    return {.keys = groups_[group].steps[0].tiles[tile] + row,
+            .rests = rests_.steps[group][0][tile] + row,
+            .all_rests = &rests_};
   }
 
   template <const ByteMap& kMap>
@@ -286,9 +272,8 @@ class ChunkWriter {
   static constexpr ByteMap kBf16Map576 = bf16_byte_map(576);
   static constexpr TokenAddress kZeros = {.data = kZeroToken, .scales = kZeroToken};
 
-  Scratch& scratch_;
-  KeyTiles& keys_;
-  int ring_group_;
+  Group* groups_;  // [kChunkGroups]
+  Rests& rests_;
   std::span<const TokenAddress> tokens_;
   int num_pairs_;
   int pair_ = 0;

@@ -1,9 +1,12 @@
 // Brings tokens near before they are needed.
+//
+// A core has few places for lines on their way from memory, and tile loads and dequantising, which live on
+// the second-level cache, need them too. Prefetches in one go, with nothing else under way, cost less than
+// prefetches spread over the other work hide (docs/kernels/cpu.md).
 #pragma once
 
-#include <immintrin.h>
-
 #include <array>
+#include <cstdint>
 #include <span>
 
 #include "backend_cpu/amx/layout.h"
@@ -11,78 +14,56 @@
 
 namespace wavefill::cpu::amx {
 
-// The chunks of an item in order: a window of them is known, and is prefetched a token at a time. A core has
-// few places for lines under way, and loads need them too, so prefetches are spread over all the work on a
-// chunk.
+// The chunks of an item in order. Three are known: the one being scored, the one being dequantised, and the
+// one being prefetched.
 class Chunks {
  public:
   Chunks(TokenWalk& walk, const ByteMap& map, Scratch& scratch) : walk_(walk), map_(map), scratch_(scratch) {
-    for (int chunk = 0; chunk < kKnownChunks - 1; ++chunk) learn();
+    for (int i = 0; i < 3; ++i) lists_[i] = walk_.next(scratch_.tokens[i]);
   }
 
-  // The chunk at work, and the one after it; empty behind the end.
+  // Empty behind the end.
   std::span<const TokenAddress> current() const { return lists_[at_]; }
-  std::span<const TokenAddress> next() const { return lists_[(at_ + 1) % kKnownChunks]; }
+  std::span<const TokenAddress> next() const { return lists_[(at_ + 1) % 3]; }
 
   void advance() {
-    learn();
-    at_ = (at_ + 1) % kKnownChunks;
+    lists_[at_] = walk_.next(scratch_.tokens[at_]);
+    at_ = (at_ + 1) % 3;
   }
 
-  // The next token that nobody asked for yet goes to the second-level cache.
-  void prefetch_token() {
-    if (prefetch_token_ == lists_[prefetch_chunk_].size()) {
-      const int following = (prefetch_chunk_ + 1) % kKnownChunks;
-      if (following == end_) return;
-      prefetch_chunk_ = following;
-      prefetch_token_ = 0;
-      if (lists_[following].empty()) return;
-    }
-    prefetch(lists_[prefetch_chunk_][prefetch_token_++]);
-  }
+  // Into the second-level cache: the current, the next, or the chunk after that.
+  void prefetch_current() const { prefetch(current()); }
+  void prefetch_next() const { prefetch(next()); }
+  void prefetch_ahead() const { prefetch(lists_[(at_ + 2) % 3]); }
 
  private:
-  // Position end_ is free: it is behind the last known chunk, and before the current one.
-  void learn() {
-    lists_[end_] = walk_.next(scratch_.tokens[end_]);
-    end_ = (end_ + 1) % kKnownChunks;
+  // In assembly, because g++ 12 takes a function that only prefetches for one without effect and drops its
+  // calls.
+  static void prefetch_line(std::uintptr_t address) {
+    asm volatile("prefetcht1 %0" : : "m"(*reinterpret_cast<const char*>(address)));
+  }
+
+  void prefetch(std::span<const TokenAddress> tokens) const {
+    for (const TokenAddress& token : tokens) prefetch(token);
   }
 
   void prefetch(const TokenAddress& token) const {
-    for (int line = 0; line < map_.data_bytes; line += static_cast<int>(kCacheLineBytes)) {
-      _mm_prefetch(reinterpret_cast<const char*>(token.data + line), _MM_HINT_T1);
+    constexpr auto kLine = static_cast<std::uintptr_t>(kCacheLineBytes);
+    const auto begin = reinterpret_cast<std::uintptr_t>(token.data);
+    const std::uintptr_t end = begin + static_cast<std::uintptr_t>(map_.data_bytes);
+    for (std::uintptr_t line = begin / kLine * kLine; line < end; line += kLine) {
+      prefetch_line(line);
     }
-    // A token rarely begins with a line, so that its last bytes are in one more.
-    _mm_prefetch(reinterpret_cast<const char*>(token.data + map_.data_bytes - 1), _MM_HINT_T1);
-    _mm_prefetch(reinterpret_cast<const char*>(token.scales), _MM_HINT_T1);
+    if (map_.scale_place == ScalePlace::footer) {
+      prefetch_line(reinterpret_cast<std::uintptr_t>(token.scales));
+    }
   }
 
   TokenWalk& walk_;
   const ByteMap& map_;
   Scratch& scratch_;
-  std::array<std::span<const TokenAddress>, kKnownChunks> lists_;
+  std::array<std::span<const TokenAddress>, 3> lists_;
   int at_ = 0;
-  int end_ = 0;
-  int prefetch_chunk_ = 0;
-  std::size_t prefetch_token_ = 0;
-};
-
-// Calls something `count` times, evenly over `calls` calls of its own.
-class Spread {
- public:
-  Spread(int count, int calls) : count_(count), calls_(calls) {}
-  // How often it is due now.
-  int due() {
-    credit_ += count_;
-    const int times = credit_ / calls_;
-    credit_ -= times * calls_;
-    return times;
-  }
-
- private:
-  int count_;
-  int calls_;
-  int credit_ = 0;
 };
 
 }  // namespace wavefill::cpu::amx

@@ -17,7 +17,8 @@ namespace wavefill::cpu::amx {
 inline constexpr float kSlackLog2 = 32.0F;
 
 WAVEFILL_AMX_INLINE float* score_row(Scratch& scratch, int head_tile, int token) {
-  return scratch.s[token / kTileRows][head_tile] + token % kTileRows * kTileRows;
+  return scratch.s[token / kGroupTokens][token / kTileRows % kPair][head_tile] +
+         token % kTileRows * kTileRows;
 }
 
 // The largest score (base 2) of 16 heads over a chunk.
@@ -51,8 +52,8 @@ WAVEFILL_AMX_INLINE __m512 weigh_group(Scratch& scratch, int head_tile, int firs
   return sum;
 }
 
-// Weights of a chunk's tokens for 16 heads: p[0], and p[1] if there are more than 32. Returns their sum.
-inline __m512 weigh_chunk(Scratch& scratch, int head_tile, int num_tokens, Tile* p, float scale_log2,
+// Weights of a chunk's tokens for 16 heads, from pending group `first_group` on. Returns their sum.
+inline __m512 weigh_chunk(Scratch& scratch, int head_tile, int num_tokens, int first_group, float scale_log2,
                           __m512 reference) {
   const int end = round_up(num_tokens, kGroupTokens);
   for (int token = num_tokens; token < end; ++token) {
@@ -61,7 +62,8 @@ inline __m512 weigh_chunk(Scratch& scratch, int head_tile, int num_tokens, Tile*
   }
   __m512 sum = _mm512_setzero_ps();
   for (int group = 0; group * kGroupTokens < end; ++group) {
-    sum = _mm512_add_ps(sum, weigh_group(scratch, head_tile, group * kGroupTokens, p[group],
+    sum = _mm512_add_ps(sum, weigh_group(scratch, head_tile, group * kGroupTokens,
+                                         scratch.p[head_tile / kPair][first_group + group][head_tile % kPair],
                                          _mm512_set1_ps(scale_log2), reference));
   }
   return sum;

@@ -54,31 +54,21 @@ WAVEFILL_AMX_INLINE void store_sums(float* const (&to)[4]) {
   if constexpr (kCount > 3) tile_store<3>(to[3]);
 }
 
-// Adds the products of one or two tiles a, a + a_stride and of up to four tiles b, b + b_stride, ... (strides
-// in values). Each tile is loaded once: a's stay in tiles 4 and 5, b's take turns in 6 and 7.
+// Adds the products of the kA tiles at a with the kB tiles at b. Each tile is loaded once.
 template <int kA, int kB>
-WAVEFILL_AMX_INLINE void add_products(const std::uint16_t* a, std::ptrdiff_t a_stride, const std::uint16_t* b,
-                                      std::ptrdiff_t b_stride) {
-  static_assert(kA <= 2 && kA * kB <= 4);
+WAVEFILL_AMX_INLINE void add_products(const std::uint16_t* a, const std::uint16_t* b) {
+  static_assert(kA <= kPair && kB <= kPair);
   tile_load<4>(a);
   tile_load<6>(b);
   tile_multiply<0, 4, 6>();
   if constexpr (kA == 2) {
-    tile_load<5>(a + a_stride);
+    tile_load<5>(a + kTileBf16);
     tile_multiply<kB, 5, 6>();
   }
-  if constexpr (kB > 1) {
-    tile_load<7>(b + b_stride);
+  if constexpr (kB == 2) {
+    tile_load<7>(b + kTileBf16);
     tile_multiply<1, 4, 7>();
-    if constexpr (kA == 2) tile_multiply<kB + 1, 5, 7>();
-  }
-  if constexpr (kB > 2) {
-    tile_load<6>(b + 2 * b_stride);
-    tile_multiply<2, 4, 6>();
-  }
-  if constexpr (kB > 3) {
-    tile_load<7>(b + 3 * b_stride);
-    tile_multiply<3, 4, 7>();
+    if constexpr (kA == 2) tile_multiply<3, 5, 7>();
   }
 }
 

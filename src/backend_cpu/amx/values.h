@@ -3,60 +3,78 @@
 
 #include <immintrin.h>
 
+#include <hwy/base.h>
+
 #include "backend_cpu/amx/layout.h"
 #include "backend_cpu/amx/tile.h"
 
 WAVEFILL_AMX_BEGIN
 namespace wavefill::cpu::amx {
 
-// o (+)= P V for kHeads head tiles, over `count` groups from ring position `ring_group` on.
-template <int kHeads, typename Meanwhile>
-inline void sum_head_tiles(Scratch& scratch, int head_tile, int ring_group, int count, bool first,
-                           Meanwhile& meanwhile) {
-  constexpr int kDimTiles = 4 / kHeads;
-  for (int at = 0; at < kValueBlocks * kTilesPerValueBlock; at += kDimTiles) {
-    const int block = at / kTilesPerValueBlock;
-    const int dim_tile = at % kTilesPerValueBlock;
-    float* sums[4] = {};
-    for (int i = 0; i < 4; ++i)
-      sums[i] = scratch.o[head_tile + i / kDimTiles][block][dim_tile + i % kDimTiles];
-    if (first) {
-      zero_sums<4>();
-    } else {
-      load_sums<4>(sums);
-    }
-    int ring = ring_group;
-    for (int group = 0; group < count; ++group) {
-      add_products<kHeads, kDimTiles>(scratch.p[head_tile][group], kPendingGroups * kTileBf16,
-                                      scratch.v[block][dim_tile].groups[ring], kValueTileStride);
-      if (++ring == kRingGroups) ring = 0;
-      meanwhile.do_some();
-    }
-    store_sums<4>(sums);
+// The two V tiles that one step of a group's keys makes: tokens 2 i and 2 i + 1 interleaved are row i.
+WAVEFILL_AMX_INLINE void make_values(const TilePair& keys, TilePair& v) {
+  HWY_UNROLL(8)
+  for (int pair = 0; pair < kGroupTokens / 2; ++pair) {
+    // The rows of both K tiles follow each other.
+    const std::uint16_t* rows = keys[0] + 2 * pair * kStepDims;
+    const __m512i even = _mm512_load_si512(rows);
+    const __m512i odd = _mm512_load_si512(rows + kStepDims);
+    _mm512_store_si512(v[0] + pair * kStepDims, _mm512_unpacklo_epi16(even, odd));
+    _mm512_store_si512(v[1] + pair * kStepDims, _mm512_unpackhi_epi16(even, odd));
   }
 }
 
-// How often sum_values() calls meanwhile.do_some() for the groups of one chunk.
-inline int sum_calls(int head_tiles) {
-  return (head_tiles / kPair * 2 + head_tiles % kPair) * kChunkGroups * kValueBlocks;
+// The pending groups, of which the first stands at ring position `ring`.
+struct Pending {
+  int ring = 0;
+  int count = 0;
+};
+
+// o (+)= P V for a pair of head tiles, or one, and the dims of one step. The first head pair of a step makes
+// V, a group ahead of its use.
+template <int kHeads, bool kMakeValues>
+WAVEFILL_AMX_INLINE void sum_step(Scratch& scratch, int head_pair, int step, Pending pending, bool first) {
+  auto& o = scratch.o[head_pair][step];
+  float* const sums[4] = {o[0][0], o[0][1], o[1][0], o[1][1]};
+  if (first) {
+    zero_sums<kHeads * kPair>();
+  } else {
+    load_sums<kHeads * kPair>(sums);
+  }
+  int ring = pending.ring;
+  if constexpr (kMakeValues) make_values(scratch.keys[ring].steps[step].tiles, scratch.v[0]);
+  for (int group = 0; group < pending.count; ++group) {
+    if (++ring == kRingGroups) ring = 0;
+    if constexpr (kMakeValues) {
+      if (group + 1 < pending.count) make_values(scratch.keys[ring].steps[step].tiles, scratch.v[group + 1]);
+    }
+    add_products<kHeads, kPair>(scratch.p[head_pair][group][0], scratch.v[group][0]);
+  }
+  store_sums<kHeads * kPair>(sums);
 }
 
-template <typename Meanwhile>
-inline void sum_values(Scratch& scratch, int head_tiles, int ring_group, int count, bool first,
-                       Meanwhile& meanwhile) {
-  for (int head_tile = 0; head_tile < head_tiles; head_tile += kPair) {
-    if (head_tiles - head_tile >= kPair) {
-      sum_head_tiles<2>(scratch, head_tile, ring_group, count, first, meanwhile);
-    } else {
-      sum_head_tiles<1>(scratch, head_tile, ring_group, count, first, meanwhile);
+template <bool kMakeValues>
+inline void sum_step(Scratch& scratch, int head_tiles, int head_pair, int step, Pending pending, bool first) {
+  if (head_tiles - head_pair * kPair >= kPair) {
+    sum_step<2, kMakeValues>(scratch, head_pair, step, pending, first);
+  } else {
+    sum_step<1, kMakeValues>(scratch, head_pair, step, pending, first);
+  }
+}
+
+inline void sum_values(Scratch& scratch, int head_tiles, Pending pending, bool first) {
+  for (int step = 0; step < kValueSteps; ++step) {
+    sum_step<true>(scratch, head_tiles, 0, step, pending, first);
+    for (int head_pair = 1; head_pair * kPair < head_tiles; ++head_pair) {
+      sum_step<false>(scratch, head_tiles, head_pair, step, pending, first);
     }
   }
 }
 
 // o of 16 heads times a factor each.
 inline void rescale(Scratch& scratch, int head_tile, const float* factors) {
-  for (auto& block : scratch.o[head_tile]) {
-    for (SumTile& tile : block) {
+  for (auto& step : scratch.o[head_tile / kPair]) {
+    for (SumTile& tile : step[head_tile % kPair]) {
       for (int head = 0; head < kTileRows; ++head) {
         float* row = tile + head * kTileRows;
         _mm512_store_ps(row, _mm512_mul_ps(_mm512_load_ps(row), _mm512_set1_ps(factors[head])));
@@ -71,12 +89,13 @@ struct Row64 {
 
 // factor * o of one head and 64 dims, in their order: the lanes of four tiles' rows, transposed 4 x 4.
 WAVEFILL_AMX_INLINE Row64 row_of(const Scratch& scratch, int head, int block, float factor) {
-  const SumTile* tiles = scratch.o[head / kTileRows][block];
+  const auto* steps = scratch.o[head / kTileRows / kPair] + 2 * block;
+  const int tile = head / kTileRows % kPair;
   const int at = head % kTileRows * kTileRows;
-  const __m512 t0 = _mm512_load_ps(tiles[0] + at);
-  const __m512 t1 = _mm512_load_ps(tiles[1] + at);
-  const __m512 t2 = _mm512_load_ps(tiles[2] + at);
-  const __m512 t3 = _mm512_load_ps(tiles[3] + at);
+  const __m512 t0 = _mm512_load_ps(steps[0][tile][0] + at);
+  const __m512 t1 = _mm512_load_ps(steps[0][tile][1] + at);
+  const __m512 t2 = _mm512_load_ps(steps[1][tile][0] + at);
+  const __m512 t3 = _mm512_load_ps(steps[1][tile][1] + at);
   const __m512 low01 = _mm512_shuffle_f32x4(t0, t1, 0x44);
   const __m512 low23 = _mm512_shuffle_f32x4(t2, t3, 0x44);
   const __m512 high01 = _mm512_shuffle_f32x4(t0, t1, 0xEE);
@@ -89,14 +108,14 @@ WAVEFILL_AMX_INLINE Row64 row_of(const Scratch& scratch, int head, int block, fl
 }
 
 inline void store_row_f32(const Scratch& scratch, int head, float factor, float* out) {
-  for (int block = 0; block < kValueBlocks; ++block) {
+  for (int block = 0; block < kValueDim / kBlockDims; ++block) {
     const Row64 row = row_of(scratch, head, block, factor);
     for (int i = 0; i < 4; ++i) _mm512_storeu_ps(out + block * kBlockDims + 16 * i, row.dims[i]);
   }
 }
 
 inline void store_row_bf16(const Scratch& scratch, int head, float factor, Bf16Bits* out) {
-  for (int block = 0; block < kValueBlocks; ++block) {
+  for (int block = 0; block < kValueDim / kBlockDims; ++block) {
     const Row64 row = row_of(scratch, head, block, factor);
     Bf16Bits* at = out + block * kBlockDims;
     _mm512_storeu_si512(at, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(row.dims[1], row.dims[0])));

@@ -1,0 +1,26 @@
+// When one arm of a measurement has enough samples.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "measure/records.h"
+
+namespace wavefill {
+
+struct StoppingRule {
+  double relative_half_width = 0.005;  // of the 95 % interval of the median
+  std::int32_t min_samples = 12;       // fewer support no verdict (docs/measuring.md)
+  std::int32_t max_samples = 200;
+  std::uint64_t seed = 1;  // of the bootstrap
+
+  friend bool operator==(const StoppingRule&, const StoppingRule&) = default;
+};
+
+// none: take more samples. Precision is looked at every few samples. `samples_us` are the clean ones; elapsed
+// and budget are of this arm's batch. An arm whose time is out stops with fewer than min_samples, and says
+// time_budget.
+StopReason should_stop(const StoppingRule& rule, std::span<const double> samples_us, double elapsed_us,
+                       double budget_us);
+
+}  // namespace wavefill

@@ -1,0 +1,27 @@
+// Whether one setting may be deployed as a whole, and what it would gain.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tune/judged_evidence.h"
+
+namespace wavefill {
+
+// What the evidence says about one setting as a whole.
+struct Assessment {
+  std::string setting;
+  std::optional<Rejected> rejected;  // absent: admissible, and FASTER somewhere
+  double gain = 0.0;                 // workload-weighted
+  std::int64_t total_splits = 0;     // over the batches to serve; 0 = unknown
+  std::vector<Dip> dips;
+};
+
+Assessment assess(const JudgedEvidence& evidence, const DecisionInput& input, const std::string& setting);
+
+// "+5.4 %"
+std::string percent(double effect);
+
+}  // namespace wavefill

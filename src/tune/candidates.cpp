@@ -1,0 +1,168 @@
+#include "tune/candidates.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plan/split_problem.h"
+#include "tune/cost_prediction.h"
+
+namespace wavefill {
+namespace {
+
+// Up to here every split count is looked at; beyond, one for each length that the longest share can have.
+constexpr std::int64_t kExhaustiveTiles = 32;
+
+class CandidateSet {
+ public:
+  CandidateSet(const DeviceSpec& device, const KernelSpec& kernel, const DecodeShape& shape,
+               const CostModel& model)
+      : model_(model) {
+    request_.device = device;
+    request_.kernel = kernel;
+    request_.shape = shape;
+    request_.cost_model = model;
+  }
+
+  // The candidate that `setting` means, made if it is new.
+  Result<Candidate*> add(const Setting& setting) {
+    request_.setting = setting;
+    auto plan = make_plan(request_);
+    if (!plan.ok()) return plan.status();
+    const std::string name = to_string(setting);
+    for (Candidate& known : candidates_) {
+      if (!same_work(known.plan, *plan)) continue;
+      if (std::ranges::find(known.aliases, name) == known.aliases.end()) known.aliases.push_back(name);
+      if (setting.kind == PolicyKind::fixed && known.setting.kind != PolicyKind::fixed) {
+        known.setting = setting;  // says what is done, whatever policies become later
+      }
+      return &known;
+    }
+    Candidate candidate;
+    candidate.setting = setting;
+    candidate.aliases = {name};
+    candidate.waves = wave_stats(*plan);
+    candidate.predicted_us = predict_us(*plan, model_);
+    candidate.plan = std::move(*plan);
+    candidates_.push_back(std::move(candidate));
+    return &candidates_.back();
+  }
+
+  std::int64_t longest_row_tiles() const {
+    return num_kv_tiles(request_.shape.topk, request_.shape.extra_topk, request_.kernel.kv_tile);
+  }
+
+  std::vector<Candidate>& all() { return candidates_; }
+
+ private:
+  const CostModel& model_;
+  PlanRequest request_;
+  std::vector<Candidate> candidates_;
+};
+
+Setting fixed_setting(std::int64_t num_splits) {
+  Setting setting;
+  setting.kind = PolicyKind::fixed;
+  setting.value = num_splits;
+  return setting;
+}
+
+void add_policy_picks(CandidateSet& set, const CandidateOptions& options) {
+  for (const PolicyInfo& policy : all_policies()) {
+    if (!policy.parameter.empty()) continue;  // picks nothing by itself
+    Setting setting;
+    setting.kind = policy.kind;
+    // A policy that cannot plan this shape has no pick here.
+    if (auto added = set.add(setting); added.ok()) (*added)->is_policy_pick = true;
+  }
+  for (const Setting& setting : options.also) {
+    if (auto added = set.add(setting); added.ok()) (*added)->is_policy_pick = true;
+  }
+}
+
+std::vector<std::int64_t> split_counts(std::int64_t tiles) {
+  std::vector<std::int64_t> counts;
+  if (tiles <= kExhaustiveTiles) {
+    for (std::int64_t count = 1; count <= std::max<std::int64_t>(1, tiles); ++count) counts.push_back(count);
+    return counts;
+  }
+  for_each_split_count(tiles, [&](std::int64_t count, std::int64_t) {
+    counts.push_back(count);
+    return count < kMaxNumSplits;
+  });
+  std::erase_if(counts, [](std::int64_t count) { return count > kMaxNumSplits; });
+  return counts;
+}
+
+// Even splits only: a plan that splits rows unevenly has no "one more" or "one less".
+void add_neighbours(CandidateSet& set) {
+  std::vector<std::int64_t> picks;
+  for (const Candidate& candidate : set.all()) {
+    if (candidate.is_protected() && candidate.setting.kind == PolicyKind::fixed) {
+      picks.push_back(candidate.setting.value);
+    }
+  }
+  const std::int64_t most = std::clamp<std::int64_t>(set.longest_row_tiles(), 1, kMaxNumSplits);
+  for (const std::int64_t pick : picks) {
+    for (const std::int64_t count : {pick - 1, pick + 1}) {
+      if (count < 1 || count > most) continue;
+      if (auto added = set.add(fixed_setting(count)); added.ok()) (*added)->is_neighbour = true;
+    }
+  }
+}
+
+// Drops what the cost model rules out; protected candidates stay whatever it says.
+void prune(std::vector<Candidate>& candidates, const CandidateOptions& options) {
+  double best_us = candidates.front().predicted_us;
+  for (const Candidate& candidate : candidates) best_us = std::min(best_us, candidate.predicted_us);
+  std::vector<double> unprotected;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.is_protected()) unprotected.push_back(candidate.predicted_us);
+  }
+  std::ranges::sort(unprotected);
+  double limit_us = best_us * (1.0 + options.slack);
+  if (std::ssize(unprotected) > options.max_unprotected) {
+    limit_us = options.max_unprotected < 1
+                   ? -1.0
+                   : std::min(limit_us, unprotected[static_cast<std::size_t>(options.max_unprotected) - 1]);
+  }
+  std::erase_if(candidates,
+                [&](const Candidate& c) { return !c.is_protected() && c.predicted_us > limit_us; });
+}
+
+void name_and_sort(std::vector<Candidate>& candidates) {
+  for (Candidate& candidate : candidates) {
+    candidate.name = to_string(candidate.setting);
+    const auto own = std::ranges::find(candidate.aliases, candidate.name);
+    std::rotate(candidate.aliases.begin(), own, own + 1);
+  }
+  std::ranges::stable_sort(candidates, {}, [](const Candidate& candidate) {
+    return std::pair(!candidate.is_deployed, candidate.waves.num_splits_total);
+  });
+}
+
+}  // namespace
+
+Result<std::vector<Candidate>> candidates_for(const DeviceSpec& device, const KernelSpec& kernel,
+                                              const DecodeShape& shape, const CandidateOptions& options) {
+  CandidateSet set(device, kernel, shape, options.cost_model);
+  auto deployed = set.add(options.deployed);
+  if (!deployed.ok()) return deployed.status();
+  (*deployed)->is_deployed = true;
+  auto standard = set.add(options.default_setting);
+  if (!standard.ok()) return standard.status();
+  (*standard)->is_default = true;
+  add_policy_picks(set, options);
+  for (const std::int64_t count : split_counts(set.longest_row_tiles())) {
+    if (auto added = set.add(fixed_setting(count)); !added.ok()) return added.status();
+  }
+  add_neighbours(set);
+  prune(set.all(), options);
+  name_and_sort(set.all());
+  return std::move(set.all());
+}
+
+bool same_work(const SplitPlan& a, const SplitPlan& b) {
+  return a.items == b.items && a.worker_begin == b.worker_begin && a.row_partial_begin == b.row_partial_begin;
+}
+
+}  // namespace wavefill

@@ -1,0 +1,78 @@
+#include "tune/decision_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace wavefill {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json table_json(const std::vector<TableEntry>& table) {
+  Json json = Json::array();
+  for (const TableEntry& entry : table) {
+    json.push_back({{"batch", entry.batch},
+                    {"setting", entry.setting},
+                    {"num_splits", entry.num_splits > 0 ? Json(entry.num_splits) : Json(nullptr)}});
+  }
+  return json;
+}
+
+Json rejected_json(const Rejected& rejected) {
+  return {{"setting", rejected.setting},
+          {"reason", to_string(rejected.reason)},
+          {"batch", rejected.batch > 0 ? Json(rejected.batch) : Json(nullptr)},
+          {"effect", rejected.effect},
+          {"detail", rejected.detail}};
+}
+
+Json verdict_json(const VerdictRow& row) {
+  const bool has_interval = row.effect.has_interval;
+  return {{"setting", row.setting},
+          {"batch", row.batch},
+          {"verdict", to_string(row.verdict)},
+          {"effect", row.effect.effect},
+          {"effect_low", has_interval ? Json(row.effect.interval.low) : Json(nullptr)},
+          {"effect_high", has_interval ? Json(row.effect.interval.high) : Json(nullptr)},
+          {"p_value", has_interval ? Json(row.effect.p_value) : Json(nullptr)},
+          {"noise", row.noise},
+          {"median_us", row.median_us},
+          {"samples", row.samples},
+          {"num_splits", row.num_splits > 0 ? Json(row.num_splits) : Json(nullptr)}};
+}
+
+Json dip_json(const Dip& dip) {
+  return {
+      {"setting", dip.setting}, {"batch_before", dip.batch_before}, {"batch", dip.batch},
+      {"effect", dip.effect},   {"introduced", dip.introduced},     {"measured_again", dip.measured_again},
+      {"cause", dip.cause}};
+}
+
+Json next_json(const std::optional<NextMeasurement>& next) {
+  if (!next) return nullptr;
+  return {{"setting", next->setting}, {"table", table_json(next->table)}, {"reason", next->reason}};
+}
+
+template <typename Item, typename ToJson>
+Json array_of(const std::vector<Item>& items, ToJson to_json_of) {
+  Json json = Json::array();
+  for (const Item& item : items) json.push_back(to_json_of(item));
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Decision& decision) {
+  const Json json = {{"decision", decision.decision},
+                     {"keeps_deployed", decision.keeps_deployed},
+                     {"weighted_gain", decision.weighted_gain},
+                     {"table", table_json(decision.table)},
+                     {"rejected", array_of(decision.rejected, rejected_json)},
+                     {"next", next_json(decision.next)},
+                     {"verdicts", array_of(decision.verdicts, verdict_json)},
+                     {"dips", array_of(decision.dips, dip_json)},
+                     {"summary", decision.summary}};
+  // Setting texts may hold a path with bytes that are not UTF-8: replaced, so that the JSON is valid.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace wavefill

@@ -1,0 +1,88 @@
+// Where throughput falls although the batch grows.
+#include <algorithm>
+#include <cmath>
+
+#include "core/errors.h"
+#include "tune/judged_evidence.h"
+
+namespace wavefill {
+namespace {
+
+std::vector<double> times(const JudgedCell& cell) {
+  std::vector<double> us;
+  for (const TimedSample& sample : cell.evidence.samples) us.push_back(sample.us);
+  return us;
+}
+
+double throughput(const JudgedCell& cell) { return cell.evidence.batch / cell.median_us; }
+
+// A fall up to this is noise.
+double tolerance(const JudgedCell& before, const JudgedCell& after, const VerdictRule& rule) {
+  return std::max({before.noise, after.noise, rule.equality_margin});
+}
+
+bool enough(const JudgedCell& cell, const VerdictRule& rule) {
+  return std::ssize(cell.evidence.samples) >= rule.min_samples;
+}
+
+bool falls(const JudgedCell& before, const JudgedCell& after, const VerdictRule& rule) {
+  const double fall = throughput(after) / throughput(before) - 1.0;
+  if (!enough(before, rule) || !enough(after, rule)) return fall < -rule.assumed_noise;
+  if (fall >= -tolerance(before, after, rule)) return false;  // nor does the upper end of its interval
+  // The two were measured at different times, so their samples are not pairs.
+  const BootstrapOptions bootstrap{.confidence = 0.95, .resamples = rule.resamples, .seed = rule.seed};
+  const RatioEstimate times_ratio =
+      ratio_of_medians(times(before), times(after), Pairing::independent, bootstrap);
+  const double growth = static_cast<double>(after.evidence.batch) / before.evidence.batch;
+  return growth * times_ratio.interval.high - 1.0 < -tolerance(before, after, rule);
+}
+
+std::string likely_cause(const JudgedCell& before, const JudgedCell& after) {
+  const std::int64_t waves_before = before.evidence.num_waves;
+  const std::int64_t waves_after = after.evidence.num_waves;
+  if (waves_before > 0 && waves_after > waves_before) {
+    return fmt::format("wave edge: {} -> {} waves", waves_before, waves_after);
+  }
+  return "unknown";
+}
+
+const JudgedCell* usable_cell(const JudgedEvidence& evidence, std::string_view setting, std::int32_t batch) {
+  const JudgedCell* cell = evidence.find(setting, batch);
+  return cell != nullptr && cell->usable() ? cell : nullptr;
+}
+
+}  // namespace
+
+std::vector<Dip> find_dips(const JudgedEvidence& evidence, std::string_view setting,
+                           const DecisionInput& input) {
+  const VerdictRule& rule = input.rule;
+  const auto measured_again = [&](std::int32_t batch) {
+    return std::ranges::find(input.measured_again, batch) != input.measured_again.end();
+  };
+  std::vector<Dip> dips;
+  const JudgedCell* before = nullptr;
+  for (const std::int32_t batch : evidence.batches()) {
+    const JudgedCell* after = usable_cell(evidence, setting, batch);
+    if (after == nullptr) continue;
+    if (before != nullptr && falls(*before, *after, rule)) {
+      const double fall = throughput(*after) / throughput(*before) - 1.0;
+      const JudgedCell* deployed_before = usable_cell(evidence, input.deployed, before->evidence.batch);
+      const JudgedCell* deployed_after = usable_cell(evidence, input.deployed, batch);
+      const bool comparable = deployed_before != nullptr && deployed_after != nullptr;
+      const double deployed_fall =
+          comparable ? throughput(*deployed_after) / throughput(*deployed_before) - 1.0 : 0.0;
+      dips.push_back(
+          {.setting = std::string(setting),
+           .batch_before = before->evidence.batch,
+           .batch = batch,
+           .effect = fall,
+           .introduced = setting != input.deployed && deployed_fall - fall > tolerance(*before, *after, rule),
+           .measured_again = measured_again(before->evidence.batch) && measured_again(batch),
+           .cause = likely_cause(*before, *after)});
+    }
+    before = after;
+  }
+  return dips;
+}
+
+}  // namespace wavefill

@@ -1,0 +1,26 @@
+// Measurements that were taken elsewhere, as evidence for decide().
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tune/decision.h"
+#include "wavefill/status.h"
+
+namespace wavefill {
+
+// CSV with a header line that names the columns `setting`, `batch`, and one of `tokens_per_s` and `us`, in
+// any order. Repeated rows are samples. Blank lines and lines that begin with # are passed over; a field may
+// be quoted, with "" for a quote. tokens_per_s becomes the time of a step: batch * 1e6 / tokens_per_s.
+// Errors: corrupt_data, naming the line, what was seen and what is allowed.
+Result<std::vector<Evidence>> parse_records_csv(std::string_view text);
+
+// JSON lines: an object a line with the same names. Errors: as above.
+Result<std::vector<Evidence>> parse_records_jsonl(std::string_view text);
+
+// Either: JSON lines if the first line that is neither blank nor a comment begins with a brace.
+// Errors: also not_found, unavailable (file).
+Result<std::vector<Evidence>> read_records(const std::string& path);
+
+}  // namespace wavefill

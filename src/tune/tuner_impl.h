@@ -1,0 +1,63 @@
+// One run of the tuner. The parts of its work stand in tuner.cpp (frame and conclusion), tuner_search.cpp and
+// tuner_confirm.cpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tune/session.h"
+#include "tune/tuner.h"
+
+namespace wavefill {
+
+// How the budget is shared: finding the winners, measuring the table once more, and looking again at dips.
+inline constexpr double kSearchShare = 0.75;
+inline constexpr double kConfirmShare = 0.20;
+
+// Of the intervals that are only shown: decisions use VerdictRule's.
+inline constexpr std::int32_t kShownResamples = 2000;
+
+class Tuner {
+ public:
+  Tuner(const TuneRequest& request, Workbench& workbench, RecordSink& sink, Progress& progress)
+      : request_(request), workbench_(workbench), sink_(sink), progress_(progress) {}
+
+  Result<TuneResult> run();
+
+ private:
+  Status begin();
+  Status measure_and_decide();
+
+  Status search();
+  Status search_batch(std::size_t batch_idx, double deadline_us);
+  Result<std::vector<Candidate>> candidates_at(const DecodeShape& shape) const;
+  Status verify(std::int32_t batch, ArmResult& arm);
+  void keep_search(BatchResult& batch, SessionOutcome& outcome);
+
+  Status confirm(const std::vector<TableEntry>& table);
+  Status confirm_batch(Phase phase, const TableEntry& entry, double deadline_us);
+  Status settle(std::vector<TableEntry> table);
+  Status measure_again(const std::vector<TableEntry>& table, const std::vector<std::int32_t>& batches);
+  Status conclude(DecisionInput input, Decision decision);
+  void fit();
+
+  DecodeShape shape_at(std::int32_t batch) const;
+  BatchResult& batch_result(std::int32_t batch);
+  SessionContext context() const { return {request_, workbench_, sink_, progress_, earlier_}; }
+  SessionSpec session_spec(Phase phase, std::int32_t batch, double deadline_us);
+  double share_deadline(double phase_deadline_us, std::size_t batch_idx) const;
+  void report(const ProgressUpdate& update);
+  double remaining_us(const ProgressUpdate& update) const;
+
+  const TuneRequest& request_;
+  Workbench& workbench_;
+  RecordSink& sink_;
+  Progress& progress_;
+  RunState earlier_;
+  TuneResult result_;
+  double start_us_ = 0.0;
+  double phase_start_us_ = 0.0;
+  std::int64_t new_samples_ = 0;
+};
+
+}  // namespace wavefill

@@ -1,0 +1,107 @@
+#include "tune/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace wavefill {
+namespace {
+
+std::vector<double> times(std::span<const TimedSample> samples) {
+  std::vector<double> us;
+  us.reserve(samples.size());
+  for (const TimedSample& sample : samples) us.push_back(sample.us);
+  return us;
+}
+
+struct Pairs {
+  std::vector<double> baseline;
+  std::vector<double> candidate;
+};
+
+Pairs pair_by_round(std::span<const TimedSample> baseline, std::span<const TimedSample> candidate) {
+  std::map<std::int32_t, double> of_round;
+  for (const TimedSample& sample : baseline) {
+    if (sample.round >= 0) of_round.emplace(sample.round, sample.us);
+  }
+  Pairs pairs;
+  for (const TimedSample& sample : candidate) {
+    const auto found = of_round.find(sample.round);
+    if (found == of_round.end()) continue;
+    pairs.baseline.push_back(found->second);
+    pairs.candidate.push_back(sample.us);
+  }
+  return pairs;
+}
+
+Effect effect_of(const RatioEstimate& estimate) {
+  return {.effect = estimate.ratio - 1.0,
+          .interval = {estimate.interval.low - 1.0, estimate.interval.high - 1.0},
+          .p_value = estimate.p_value,
+          .has_interval = true};
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::faster: return "FASTER";
+    case Verdict::slower: return "SLOWER";
+    case Verdict::same: return "SAME";
+    case Verdict::undecided: return "UNDECIDED";
+  }
+  return "UNDECIDED";
+}
+
+Effect compare(std::span<const TimedSample> baseline, std::span<const TimedSample> candidate,
+               const VerdictRule& rule) {
+  const auto enough = [&](std::size_t count) { return std::cmp_greater_equal(count, rule.min_samples); };
+  const BootstrapOptions bootstrap{.confidence = 0.95, .resamples = rule.resamples, .seed = rule.seed};
+  const Pairs pairs = pair_by_round(baseline, candidate);
+  if (enough(pairs.baseline.size())) {
+    // Throughput is the inverse of time: baseline over candidate.
+    return effect_of(ratio_of_medians(pairs.baseline, pairs.candidate, Pairing::by_index, bootstrap));
+  }
+  const std::vector<double> baseline_us = times(baseline);
+  const std::vector<double> candidate_us = times(candidate);
+  if (enough(baseline_us.size()) && enough(candidate_us.size())) {
+    return effect_of(ratio_of_medians(baseline_us, candidate_us, Pairing::independent, bootstrap));
+  }
+  const double effect = median(baseline_us) / median(candidate_us) - 1.0;
+  return {.effect = effect, .interval = {effect, effect}, .p_value = 1.0, .has_interval = false};
+}
+
+double noise_floor(const Effect& a_a) {
+  return a_a.has_interval ? std::max(std::abs(a_a.interval.low), std::abs(a_a.interval.high)) : 0.0;
+}
+
+std::vector<Verdict> judge(std::span<const Effect> family, std::span<const double> noise,
+                           const VerdictRule& rule) {
+  std::vector<double> p_values;
+  for (const Effect& effect : family) {
+    if (effect.has_interval) p_values.push_back(effect.p_value);
+  }
+  const std::vector<double> adjusted = holm_adjusted(p_values);
+  std::vector<Verdict> verdicts;
+  std::size_t next_p = 0;
+  for (std::size_t i = 0; i < family.size(); ++i) {
+    const Effect& effect = family[i];
+    const bool beyond_chance = !effect.has_interval || adjusted[next_p] < rule.alpha;
+    next_p += effect.has_interval ? 1U : 0U;
+    const double floor = effect.has_interval ? std::max(noise[i], rule.min_effect) : rule.assumed_noise;
+    const double margin = std::max(rule.equality_margin, std::min(noise[i], rule.assumed_noise));
+    if (beyond_chance && effect.effect > floor) {
+      verdicts.push_back(Verdict::faster);
+    } else if (beyond_chance && effect.effect < -floor) {
+      verdicts.push_back(Verdict::slower);
+    } else if (effect.has_interval && effect.interval.low > -margin && effect.interval.high < margin) {
+      verdicts.push_back(Verdict::same);
+    } else {
+      verdicts.push_back(Verdict::undecided);
+    }
+  }
+  return verdicts;
+}
+
+}  // namespace wavefill

@@ -1,0 +1,98 @@
+#include "tune/fit.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tune/cost_prediction.h"
+
+namespace wavefill {
+namespace {
+
+// Plans of many batches and split counts on 4 slots, 10 kv tiles a row.
+std::vector<SplitPlan> many_plans() {
+  std::vector<SplitPlan> plans;
+  for (const std::int32_t batch : {1, 2, 3, 4, 6, 8, 12, 16}) {
+    for (const char* setting : {"fixed=1", "fixed=2", "fixed=3", "fixed=5", "fixed=10"}) {
+      PlanRequest request;
+      request.device.name = "test";
+      request.device.num_sms = 4;
+      request.kernel.name = "k";
+      request.kernel.heads_per_cta = 8;
+      request.shape.batch = batch;
+      request.shape.num_heads = 8;
+      request.shape.topk = 128;
+      request.shape.extra_topk = 512;
+      request.setting = *parse_setting(setting);
+      plans.push_back(*make_plan(request));
+    }
+  }
+  return plans;
+}
+
+std::vector<FitObservation> observe(const std::vector<SplitPlan>& plans, const CostModel& truth,
+                                    double noise) {
+  std::mt19937_64 generator(71);
+  std::normal_distribution<double> normal(1.0, noise);
+  std::vector<FitObservation> observations;
+  for (const SplitPlan& plan : plans)
+    observations.push_back({&plan, predict_us(plan, truth) * normal(generator)});
+  return observations;
+}
+
+TEST(Fit, RecoversTheConstantsThatMadeTheTimes) {
+  const auto plans = many_plans();
+  const CostModel truth{.tile_us = 20.0,
+                        .tile_stream_us = 8.0,
+                        .cta_us = 6.0,
+                        .combine_us = 9.0,
+                        .partial_us = 2.0,
+                        .source = "test"};
+  const auto observations = observe(plans, truth, 0.0);
+  const auto fit = fit_cost_model(observations);
+  ASSERT_TRUE(fit.ok()) << fit.status().message();
+  EXPECT_LT(fit->max_relative_residual, 0.01);
+  EXPECT_NEAR(fit->model.tile_us, truth.tile_us, 0.5);
+  EXPECT_NEAR(fit->model.tile_stream_us, truth.tile_stream_us, 0.2);
+  EXPECT_NEAR(fit->rank_correlation, 1.0, 1e-6);
+}
+
+TEST(Fit, SaysHowFarOffItIs) {
+  const auto plans = many_plans();
+  const CostModel truth{.tile_us = 20.0,
+                        .tile_stream_us = 1.0,
+                        .cta_us = 6.0,
+                        .combine_us = 9.0,
+                        .partial_us = 2.0,
+                        .source = "test"};
+  const auto observations = observe(plans, truth, 0.05);
+  const auto fit = fit_cost_model(observations);
+  ASSERT_TRUE(fit.ok());
+  EXPECT_GT(fit->rms_relative_residual, 0.02);
+  EXPECT_LT(fit->rms_relative_residual, 0.07);
+  EXPECT_GE(fit->max_relative_residual, fit->rms_relative_residual);
+  EXPECT_GT(fit->rank_correlation, 0.95);
+  ASSERT_EQ(fit->predicted_us.size(), observations.size());
+  EXPECT_DOUBLE_EQ(fit->predicted_us[3], predict_us(*observations[3].plan, fit->model));
+}
+
+TEST(Fit, ConstantsAreNeverNegative) {
+  const auto plans = many_plans();
+  std::vector<FitObservation> observations;
+  for (const SplitPlan& plan : plans) observations.push_back({&plan, plan.num_partials() > 0 ? 10.0 : 100.0});
+  const auto fit = fit_cost_model(observations);
+  ASSERT_TRUE(fit.ok());
+  for (const double constant : {fit->model.tile_us, fit->model.tile_stream_us, fit->model.cta_us,
+                                fit->model.combine_us, fit->model.partial_us}) {
+    EXPECT_GE(constant, 0.0);
+  }
+}
+
+TEST(Fit, TooFewObservationsAreRefused) {
+  const auto plans = many_plans();
+  std::vector<FitObservation> observations = {{&plans[0], 1.0}, {&plans[1], 2.0}};
+  EXPECT_EQ(fit_cost_model(observations).status().code(), StatusCode::invalid_argument);
+}
+
+}  // namespace
+}  // namespace wavefill
