@@ -21,6 +21,9 @@ target_link_libraries(wavefill PRIVATE
 if(NOT BUILD_SHARED_LIBS)
   target_link_libraries(wavefill PRIVATE $<INSTALL_INTERFACE:hwy>)
 endif()
+if(WAVEFILL_CUDA)
+  target_link_libraries(wavefill PRIVATE $<BUILD_INTERFACE:CUDA::cudart_static>)
+endif()
 set_target_properties(wavefill PROPERTIES
   LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 

@@ -18,6 +18,12 @@ WAVEFILL_AMX_INLINE void tile_load(const void* data) {
   asm volatile("tileloadd (%1,%2,1), %%tmm%c0" : : "i"(kTile), "r"(data), "r"(long{kRowBytes}) : "memory");
 }
 
+// Likewise, without displacing from the first-level cache what is used again.
+template <int kTile>
+WAVEFILL_AMX_INLINE void tile_stream(const void* data) {
+  asm volatile("tileloaddt1 (%1,%2,1), %%tmm%c0" : : "i"(kTile), "r"(data), "r"(long{kRowBytes}) : "memory");
+}
+
 template <int kTile>
 WAVEFILL_AMX_INLINE void tile_store(void* data) {
   asm volatile("tilestored %%tmm%c0, (%1,%2,1)" : : "i"(kTile), "r"(data), "r"(long{kRowBytes}) : "memory");
@@ -54,15 +60,16 @@ WAVEFILL_AMX_INLINE void store_sums(float* const (&to)[4]) {
   if constexpr (kCount > 3) tile_store<3>(to[3]);
 }
 
-// Adds the products of the kA tiles at a with the kB tiles at b. Each tile is loaded once.
+// Adds the products of the kA tiles at a with the kB tiles at b. Each tile is loaded once: a's pass by, b's
+// are soon needed again.
 template <int kA, int kB>
 WAVEFILL_AMX_INLINE void add_products(const std::uint16_t* a, const std::uint16_t* b) {
   static_assert(kA <= kPair && kB <= kPair);
-  tile_load<4>(a);
+  tile_stream<4>(a);
   tile_load<6>(b);
   tile_multiply<0, 4, 6>();
   if constexpr (kA == 2) {
-    tile_load<5>(a + kTileBf16);
+    tile_stream<5>(a + kTileBf16);
     tile_multiply<kB, 5, 6>();
   }
   if constexpr (kB == 2) {

@@ -32,6 +32,9 @@ struct Pending {
 
 // o (+)= P V for a pair of head tiles, or one, and the dims of one step. The first head pair of a step makes
 // V, a group ahead of its use.
+// Groups whose V is made before it is used, so that its stores have left for the cache by then.
+inline constexpr int kMadeAhead = 2;
+
 template <int kHeads, bool kMakeValues>
 WAVEFILL_AMX_INLINE void sum_step(Scratch& scratch, int head_pair, int step, Pending pending, bool first) {
   auto& o = scratch.o[head_pair][step];
@@ -42,13 +45,12 @@ WAVEFILL_AMX_INLINE void sum_step(Scratch& scratch, int head_pair, int step, Pen
     load_sums<kHeads * kPair>(sums);
   }
   int ring = pending.ring;
-  if constexpr (kMakeValues) make_values(scratch.keys[ring].steps[step].tiles, scratch.v[0]);
-  for (int group = 0; group < pending.count; ++group) {
-    if (++ring == kRingGroups) ring = 0;
-    if constexpr (kMakeValues) {
-      if (group + 1 < pending.count) make_values(scratch.keys[ring].steps[step].tiles, scratch.v[group + 1]);
+  for (int group = kMakeValues ? -kMadeAhead : 0; group < pending.count; ++group) {
+    if (kMakeValues && group + kMadeAhead < pending.count) {
+      make_values(scratch.keys[ring].steps[step].tiles, scratch.v[group + kMadeAhead]);
+      if (++ring == kRingGroups) ring = 0;
     }
-    add_products<kHeads, kPair>(scratch.p[head_pair][group][0], scratch.v[group][0]);
+    if (group >= 0) add_products<kHeads, kPair>(scratch.p[head_pair][group][0], scratch.v[group][0]);
   }
   store_sums<kHeads * kPair>(sums);
 }

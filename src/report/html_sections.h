@@ -1,0 +1,19 @@
+// The sections of the page, each as HTML.
+#pragma once
+
+#include <string>
+
+#include "report/report.h"
+
+namespace wavefill::report {
+
+std::string verdict_section(const Report& report);  // the decision and its key figures
+std::string figures_section(const Report& report);
+std::string verdict_table(const Report& report);  // a row a batch
+std::string regrets_section(const Report& report);
+std::string rejected_section(const Report& report);
+std::string trust_section(const Report& report);  // noise, contamination, cache state, model fit
+std::string samples_section(const Report& report);
+std::string environment_section(const Report& report);
+
+}  // namespace wavefill::report

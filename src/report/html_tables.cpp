@@ -1,0 +1,118 @@
+// Regrets, rejected settings, trust and environment.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/escape.h"
+#include "report/html_parts.h"
+#include "report/html_sections.h"
+#include "report/regret.h"
+
+namespace wavefill::report {
+namespace {
+
+std::string measure_html(double value, double full, bool is_chosen) {
+  const double share = full > 0.0 ? std::clamp(value / full, 0.0, 1.0) : 0.0;
+  return fmt::format(
+      "<span class=\"measure{}\" aria-hidden=\"true\"><span style=\"width:{:.1f}%\"></span></span>",
+      is_chosen ? " chosen" : "", share * 100);
+}
+
+std::string list_html(const std::vector<std::string>& items) {
+  std::string html = "<ul class=\"plain\">\n";
+  for (const std::string& item : items) html += "<li>" + html_escaped(item) + "</li>\n";
+  return html + "</ul>";
+}
+
+std::string readable_reason(std::string_view reason) {
+  std::string text(reason);
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
+std::string pair_html(std::string_view name, std::string_view value) {
+  return fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_escaped(name), html_escaped(value));
+}
+
+// Rounds in which something else used the machine.
+std::string contamination_text(const Report& report) {
+  std::int64_t contaminated = 0;
+  std::int64_t used = 0;
+  std::string reason;
+  for (const Batch& batch : report.batches) {
+    contaminated += batch.contaminated_rounds;
+    used += batch.rounds;
+    if (batch.contaminated_rounds > 0) reason = batch.contamination;
+  }
+  if (contaminated == 0) return fmt::format("none of {} rounds", used);
+  return report.counts_contaminated
+             ? fmt::format("{} of {} rounds, used all the same as asked; the last because {}", contaminated,
+                           used, reason)
+             : fmt::format("{} of {} rounds, left out of every figure; the last because {}", contaminated,
+                           contaminated + used, reason);
+}
+
+}  // namespace
+
+std::string regrets_section(const Report& report) {
+  double full = 0.0;
+  for (const PolicyRegret& regret : report.regrets) full = std::max(full, regret.geometric_mean);
+  HtmlTable table(
+      "What each policy would cost",
+      {{"Setting", "left"}, {"Time lost, mean", ""}, {"", "left"}, {"Worst", ""}, {"At batch", ""}});
+  for (const PolicyRegret& regret : report.regrets) {
+    const bool is_chosen = &regret == &report.regrets.front();
+    const bool is_setting = !is_chosen && regret.setting != kModelAlone;
+    std::string name = is_setting ? code_html(regret.setting) : html_escaped(regret.setting);
+    if (regret.setting == report.deployed) name += " deployed";
+    table.add_row({name, fmt::format("{:.1f}%", regret.geometric_mean * 100),
+                   measure_html(regret.geometric_mean, full, is_chosen),
+                   fmt::format("{:.1f}%", regret.worst * 100), std::to_string(regret.worst_batch)});
+  }
+  return table.html();
+}
+
+std::string rejected_section(const Report& report) {
+  if (report.rejected.empty()) return "<p>There was no other setting to choose from.</p>";
+  HtmlTable table("Settings not chosen",
+                  {{"Setting", "left"}, {"Why", "left"}, {"At batch", ""}, {"Detail", "left prose"}});
+  for (const RejectedSetting& rejected : report.rejected) {
+    table.add_row({code_html(rejected.setting), html_escaped(readable_reason(rejected.reason)),
+                   rejected.batch > 0 ? std::to_string(rejected.batch) : std::string(),
+                   html_escaped(rejected.detail)});
+  }
+  std::string html = table.html();
+  if (!report.next.empty()) html += "\n<p>To get further, measure " + html_escaped(report.next) + "</p>";
+  return html;
+}
+
+std::string trust_section(const Report& report) {
+  std::string html;
+  if (!report.dips.empty()) {
+    html +=
+        "<p>Throughput falls from one batch size to the next larger one here:</p>\n" + list_html(report.dips);
+  }
+  html += "<dl class=\"pairs\">\n";
+  html += pair_html("timing", report.timing);
+  if (!report.batches.empty()) html += pair_html("caches", report.batches.back().cache_state);
+  html += pair_html("disturbed", contamination_text(report));
+  if (report.is_fitted) {
+    html += pair_html("cost model",
+                      fmt::format("fitted to these measurements it is off by {:.1f}% (root mean square) and "
+                                  "ranks settings with a correlation of {:.2f}; it chose where to measure, "
+                                  "not what to ship",
+                                  report.fit_rms_residual * 100, report.fit_rank_correlation));
+  }
+  html += pair_html("time spent", fmt::format("{:.0f} s", report.elapsed_s));
+  return html + "</dl>";
+}
+
+std::string environment_section(const Report& report) {
+  std::string html = "<dl class=\"pairs\">\n";
+  html += pair_html("device", report.device);
+  html += pair_html("kernel", fmt::format("{} ({} slots)", report.kernel, report.slots));
+  for (const auto& [name, value] : report.environment) html += pair_html(name, value);
+  return html + "</dl>";
+}
+
+}  // namespace wavefill::report

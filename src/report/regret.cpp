@@ -1,0 +1,91 @@
+#include "report/regret.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace wavefill::report {
+namespace {
+
+using Picker = std::function<const Arm*(const Batch&)>;
+
+// Batches where the picker finds nothing measured do not count.
+PolicyRegret regret_of(std::string setting, const std::vector<Batch>& batches, const Picker& pick) {
+  PolicyRegret regret{
+      .setting = std::move(setting), .geometric_mean = 0.0, .worst = 0.0, .worst_batch = 0, .num_batches = 0};
+  double log_sum = 0.0;
+  for (const Batch& batch : batches) {
+    const Arm* arm = pick(batch);
+    const Arm* best = best_arm(batch);
+    if (arm == nullptr || best == nullptr || !arm->is_measured()) continue;
+    const double ratio = arm->us.value / best->us.value;
+    log_sum += std::log(ratio);
+    if (regret.num_batches == 0 || ratio - 1.0 > regret.worst) {
+      regret.worst = ratio - 1.0;
+      regret.worst_batch = batch.batch;
+    }
+    ++regret.num_batches;
+  }
+  if (regret.num_batches > 0) regret.geometric_mean = std::exp(log_sum / regret.num_batches) - 1.0;
+  return regret;
+}
+
+const Arm* model_pick(const Batch& batch) {
+  const auto least = std::ranges::min_element(batch.arms, {}, &Arm::predicted_us);
+  return least == batch.arms.end() ? nullptr : &*least;
+}
+
+}  // namespace
+
+bool is_split_count(std::string_view setting) { return setting.starts_with("fixed="); }
+
+const Arm* find_arm(const Batch& batch, std::string_view setting) {
+  for (const Arm& arm : batch.arms) {
+    if (!arm.is_measured()) continue;
+    if (arm.setting == setting || std::ranges::find(arm.aliases, setting) != arm.aliases.end()) return &arm;
+  }
+  return nullptr;
+}
+
+const Arm* best_arm(const Batch& batch) {
+  const Arm* best = nullptr;
+  for (const Arm& arm : batch.arms) {
+    if (arm.is_measured() && (best == nullptr || arm.us.value < best->us.value)) best = &arm;
+  }
+  return best;
+}
+
+std::vector<std::string> settings_everywhere(const std::vector<Batch>& batches) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const Batch& batch : batches) {
+    for (const Arm& arm : batch.arms) {
+      add(arm.setting);
+      for (const std::string& alias : arm.aliases) add(alias);
+    }
+  }
+  std::erase_if(names, [&](const std::string& name) {
+    return std::ranges::any_of(batches, [&](const Batch& batch) { return find_arm(batch, name) == nullptr; });
+  });
+  std::ranges::stable_partition(names, [](const std::string& name) { return !is_split_count(name); });
+  return names;
+}
+
+std::vector<PolicyRegret> regrets_of(const std::vector<Batch>& batches) {
+  std::vector<PolicyRegret> regrets;
+  if (batches.empty()) return regrets;
+  regrets.push_back(regret_of("chosen", batches, [](const Batch& batch) { return &batch.chosen(); }));
+  for (const std::string& setting : settings_everywhere(batches)) {
+    regrets.push_back(
+        regret_of(setting, batches, [&](const Batch& batch) { return find_arm(batch, setting); }));
+  }
+  regrets.push_back(regret_of(std::string(kModelAlone), batches, model_pick));
+  std::stable_sort(regrets.begin() + 1, regrets.end(), [](const PolicyRegret& a, const PolicyRegret& b) {
+    return a.geometric_mean < b.geometric_mean;
+  });
+  return regrets;
+}
+
+}  // namespace wavefill::report

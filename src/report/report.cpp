@@ -1,0 +1,168 @@
+#include "report/report.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "report/regret.h"
+#include "tune/tuner.h"
+#include "wavefill/version.h"
+
+namespace wavefill::report {
+namespace {
+
+std::vector<double> times_of(const std::vector<TimedSample>& samples) {
+  std::vector<double> times;
+  times.reserve(samples.size());
+  for (const TimedSample& sample : samples) times.push_back(sample.us);
+  return times;
+}
+
+Estimate estimate_of(const Effect& effect) {
+  return {.value = effect.effect, .low = effect.interval.low, .high = effect.interval.high};
+}
+
+// More time is less throughput, so the ends of the interval change places.
+Estimate throughput_of(std::int64_t rows, const Estimate& us) {
+  const auto per_s = [&](double time_us) {
+    return time_us > 0.0 ? static_cast<double>(rows) * 1e6 / time_us : 0.0;
+  };
+  return {.value = per_s(us.value), .low = per_s(us.high), .high = per_s(us.low)};
+}
+
+// Every row has the same number of splits, each in a CTA of its own.
+bool is_uniform(const SplitPlan& plan, const WaveStats& waves) {
+  return waves.num_splits_total == waves.num_splits * plan.shape.rows() &&
+         waves.num_ctas == waves.num_splits_total * num_head_tiles(plan.kernel, plan.shape.num_heads);
+}
+
+Arm arm_of(const ArmResult& result) {
+  const SplitPlan& plan = result.candidate.plan;
+  const WaveStats& waves = result.candidate.waves;
+  Arm arm{.setting = result.candidate.name,
+          .aliases = {},
+          .num_splits = waves.num_splits,
+          .is_uniform = is_uniform(plan, waves),
+          .num_ctas = waves.num_ctas,
+          .num_waves = waves.num_waves,
+          .wave_efficiency = waves.wave_efficiency,
+          .predicted_us = result.candidate.predicted_us,
+          .verified = result.verified,
+          .max_o_error = result.verification.max_o_error,
+          .max_lse_error = result.verification.max_lse_error,
+          .failure = result.verification.message,
+          .samples_us = times_of(result.samples),
+          .us = {.value = result.median_us, .low = result.interval_us.low, .high = result.interval_us.high},
+          .tokens_per_s = {},
+          .effect = estimate_of(result.effect),
+          .verdict = std::string(to_string(result.verdict)),
+          .stopped_by = std::string(to_string(result.stop))};
+  arm.tokens_per_s = throughput_of(plan.shape.rows(), arm.us);
+  for (const std::string& alias : result.candidate.aliases) {
+    if (alias != arm.setting) arm.aliases.push_back(alias);
+  }
+  return arm;
+}
+
+Confirmation confirmation_of(const ConfirmResult& result) {
+  return {.us = {.value = result.median_us, .low = result.interval_us.low, .high = result.interval_us.high},
+          .deployed_us = result.deployed_median_us,
+          .effect = estimate_of(result.effect),
+          .verdict = std::string(to_string(result.verdict)),
+          .samples_us = times_of(result.samples),
+          .deployed_samples_us = times_of(result.deployed_samples)};
+}
+
+double weight_of(const std::vector<WorkloadWeight>& workload, std::int32_t batch) {
+  if (workload.empty()) return 1.0;
+  const auto found = std::ranges::find(workload, batch, &WorkloadWeight::batch);
+  return found == workload.end() ? 0.0 : found->weight;
+}
+
+Batch batch_of(const TuneRequest& request, const BatchResult& result, const TuneResult& run) {
+  Batch batch{.batch = result.batch,
+              .weight = weight_of(request.workload, result.batch),
+              .arms = {},
+              .chosen_idx = result.chosen_idx,
+              .is_confirmed = false,
+              .confirmation = {},
+              .a_a_effect = estimate_of(result.a_a),
+              .a_a_samples_us = times_of(result.a_a_samples),
+              .noise = result.noise,
+              .rounds = result.rounds,
+              .contaminated_rounds = result.contaminated_rounds,
+              .contamination = result.contamination,
+              .calls_per_sample = result.calls_per_sample,
+              .cache_state = describe(result.rotation)};
+  for (const ArmResult& arm : result.arms) batch.arms.push_back(arm_of(arm));
+  const auto confirmed = std::ranges::find(run.confirmed, result.batch, &ConfirmResult::batch);
+  if (confirmed != run.confirmed.end()) {
+    batch.is_confirmed = true;
+    batch.confirmation = confirmation_of(*confirmed);
+  }
+  return batch;
+}
+
+RejectedSetting rejected_of(const Rejected& rejected) {
+  return {.setting = rejected.setting,
+          .reason = std::string(to_string(rejected.reason)),
+          .batch = rejected.batch,
+          .effect = rejected.effect,
+          .detail = rejected.detail};
+}
+
+std::string dip_text(const Dip& dip) {
+  return fmt::format("{}: {:.1f}% less throughput at batch {} than at {} ({}){}", dip.setting,
+                     -dip.effect * 100, dip.batch, dip.batch_before, dip.cause,
+                     dip.introduced ? "" : "; the deployed setting falls there too");
+}
+
+std::string time_text(std::int64_t unix_us) {
+  const auto seconds = static_cast<std::time_t>(unix_us / 1'000'000);
+  return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(seconds));
+}
+
+}  // namespace
+
+Report make_report(const TuneRequest& request, const TuneResult& result, const ReportLabels& labels) {
+  Report report{.title = labels.title,
+                .run = result.run,
+                .created = time_text(labels.created_unix_us),
+                .library_version = std::string(library_version()),
+                .command = labels.command,
+                .device = result.device.name,
+                .kernel = result.kernel.name,
+                .slots = num_slots(result.device, result.kernel),
+                .shape = request.shape,
+                .timing = result.timing,
+                .counts_contaminated = request.count_contaminated,
+                .deployed = to_string(request.deployed),
+                .decision = result.decision.decision,
+                .keeps_deployed = result.decision.keeps_deployed,
+                .weighted_gain = result.decision.weighted_gain,
+                .summary = result.decision.summary,
+                .next = {},
+                .batches = {},
+                .rejected = {},
+                .dips = {},
+                .regrets = {},
+                .is_fitted = result.fit.has_value(),
+                .fit_rms_residual = result.fit ? result.fit->rms_relative_residual : 0.0,
+                .fit_rank_correlation = result.fit ? result.fit->rank_correlation : 0.0,
+                .environment = {},
+                .elapsed_s = result.elapsed_us * 1e-6};
+  if (const auto& next = result.decision.next)
+    report.next = fmt::format("{}: {}", next->setting, next->reason);
+  for (const BatchResult& batch : result.batches) report.batches.push_back(batch_of(request, batch, result));
+  for (const Rejected& rejected : result.decision.rejected) report.rejected.push_back(rejected_of(rejected));
+  for (const Dip& dip : result.decision.dips) report.dips.push_back(dip_text(dip));
+  for (const EnvironmentField& field : result.environment.fields) {
+    report.environment.emplace_back(field.name, field.value);
+  }
+  report.regrets = regrets_of(report.batches);
+  return report;
+}
+
+}  // namespace wavefill::report

@@ -1,0 +1,156 @@
+// What a report says, as plain values: made from a tuning result, and turned into JSON, HTML, CSV and
+// terminal tables. Throughput is query tokens per second: rows / time of one call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wavefill/shape.h"
+
+namespace wavefill {
+struct TuneRequest;
+struct TuneResult;
+}  // namespace wavefill
+
+namespace wavefill::report {
+
+struct TerminalStyle;  // report/text_table.h
+
+// A value with its 95 % interval.
+struct Estimate {
+  double value = 0.0;
+  double low = 0.0;
+  double high = 0.0;
+};
+
+// One setting measured at one batch.
+struct Arm {
+  std::string setting;
+  std::vector<std::string> aliases;  // other settings that give the same plan
+  std::int32_t num_splits = 0;
+  bool is_uniform = true;  // every row has num_splits splits, a CTA each
+  std::int64_t num_ctas = 0;
+  std::int64_t num_waves = 0;
+  double wave_efficiency = 0.0;
+  double predicted_us = 0.0;  // by the cost model; says where to measure, never what to ship
+  bool verified = false;
+  double max_o_error = 0.0;
+  double max_lse_error = 0.0;
+  std::string failure;
+  std::vector<double> samples_us;
+  Estimate us;             // median; 0 without samples
+  Estimate tokens_per_s;   // of the median
+  Estimate effect;         // relative gain of throughput over the deployed setting
+  std::string verdict;     // "FASTER", "SLOWER", "SAME", "UNDECIDED"
+  std::string stopped_by;  // "precision", "time_budget", ...
+
+  bool is_measured() const { return !samples_us.empty() && verified; }
+};
+
+// The chosen settings measured once more, as a whole, against the deployed one.
+struct Confirmation {
+  Estimate us;
+  double deployed_us = 0.0;
+  Estimate effect;
+  std::string verdict;
+  std::vector<double> samples_us;
+  std::vector<double> deployed_samples_us;
+};
+
+struct Batch {
+  std::int32_t batch = 0;
+  double weight = 1.0;    // in the workload
+  std::vector<Arm> arms;  // the deployed first
+  std::size_t chosen_idx = 0;
+  bool is_confirmed = false;
+  Confirmation confirmation;
+  Estimate a_a_effect;  // of a second copy of the deployed setting
+  std::vector<double> a_a_samples_us;
+  double noise = 0.0;  // noise floor, relative
+  std::int32_t rounds = 0;
+  std::int32_t contaminated_rounds = 0;
+  std::string contamination;
+  std::int32_t calls_per_sample = 1;
+  std::string cache_state;  // "cold: 630 MiB are read between two uses of a line, ..."
+
+  const Arm& deployed() const { return arms.front(); }
+  const Arm& chosen() const { return arms[chosen_idx]; }
+};
+
+struct RejectedSetting {
+  std::string setting;
+  std::string reason;  // "slower", "dip", ...
+  std::int32_t batch = 0;
+  double effect = 0.0;
+  std::string detail;
+};
+
+// What a policy costs against the best setting measured at each batch.
+struct PolicyRegret {
+  std::string setting;
+  double geometric_mean = 0.0;  // 0.02: 2 % slower than the best
+  double worst = 0.0;
+  std::int32_t worst_batch = 0;
+  std::int32_t num_batches = 0;  // at which it was measured
+};
+
+struct Report {
+  std::string title;  // "dsv4-flash, TP 8"
+  std::int64_t run = 0;
+  std::string created;  // "2026-12-01 23:45 UTC"
+  std::string library_version;
+  std::string command;  // that reproduces the run
+  std::string device;
+  std::string kernel;
+  std::int64_t slots = 0;
+  DecodeShape shape;  // its batch is not used
+  std::string timing;
+  bool counts_contaminated = false;  // rounds in which something else used the machine were used all the same
+  std::string deployed;
+  std::string decision;
+  bool keeps_deployed = true;
+  double weighted_gain = 0.0;
+  std::string summary;
+  std::string next;  // what to measure next; may be empty
+  std::vector<Batch> batches;
+  std::vector<RejectedSetting> rejected;
+  std::vector<std::string> dips;
+  std::vector<PolicyRegret> regrets;  // the chosen first
+  bool is_fitted = false;
+  double fit_rms_residual = 0.0;
+  double fit_rank_correlation = 0.0;
+  std::vector<std::pair<std::string, std::string>> environment;
+  double elapsed_s = 0.0;
+};
+
+// What the tuner does not know.
+struct ReportLabels {
+  std::string title;
+  std::string command;
+  std::int64_t created_unix_us = 0;
+};
+
+// Precondition: the run was not cancelled.
+Report make_report(const TuneRequest& request, const TuneResult& result, const ReportLabels& labels);
+
+// One JSON document; its fields are those above.
+std::string to_json(const Report& report);
+
+// One row a setting and batch.
+std::string to_csv(const Report& report);
+
+// The page: one file, no network, light and dark.
+std::string to_html(const Report& report);
+
+// The table batch by batch, and the decision, for a terminal.
+std::string to_text(const Report& report, const TerminalStyle& style);
+
+// Each figure as an SVG file of its own: name ("throughput.svg") and content.
+std::vector<std::pair<std::string, std::string>> to_svg_files(const Report& report);
+
+// "8 heads, 128 + 512 tokens, dsv4 cache".
+std::string shape_text(const DecodeShape& shape);
+
+}  // namespace wavefill::report

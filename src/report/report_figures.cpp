@@ -1,0 +1,169 @@
+#include "report/report_figures.h"
+
+#include <algorithm>
+#include <set>
+
+#include "report/html_parts.h"
+#include "report/regret.h"
+#include "report/svg.h"
+
+namespace wavefill::report {
+namespace {
+
+constexpr std::size_t kMaxOtherCurves = 6;  // more cannot be told apart
+
+CurvePoint point_of(const Batch& batch, const Arm& arm) {
+  return {.batch = batch.batch,
+          .value = arm.tokens_per_s.value,
+          .low = arm.tokens_per_s.low,
+          .high = arm.tokens_per_s.high};
+}
+
+Curve curve_of(const Report& report, const std::string& setting, CurveRole role) {
+  Curve curve{.label = setting, .role = role, .points = {}};
+  for (const Batch& batch : report.batches) {
+    if (const Arm* arm = find_arm(batch, setting)) curve.points.push_back(point_of(batch, *arm));
+  }
+  return curve;
+}
+
+Curve chosen_curve(const Report& report) {
+  Curve curve{.label = choice_label(report), .role = CurveRole::chosen, .points = {}};
+  for (const Batch& batch : report.batches) {
+    if (batch.chosen().is_measured()) curve.points.push_back(point_of(batch, batch.chosen()));
+  }
+  return curve;
+}
+
+// Settings that mean the same plans at every batch share a curve, and its label names them all.
+void add_other_curve(std::vector<Curve>& curves, Curve curve) {
+  std::size_t others = 0;
+  for (Curve& drawn : curves) {
+    if (drawn.role == CurveRole::other) ++others;
+    if (drawn.role != CurveRole::chosen && drawn.points == curve.points) {
+      drawn.label += ", " + curve.label;
+      return;
+    }
+  }
+  if (others < kMaxOtherCurves) curves.push_back(std::move(curve));
+}
+
+// Split counts in order, then the settings whose rows differ in splits.
+std::vector<std::string> heat_rows(const Report& report) {
+  std::set<std::int32_t> counts;
+  std::vector<std::string> others;
+  for (const Batch& batch : report.batches) {
+    for (const Arm& arm : batch.arms) {
+      if (!arm.is_measured()) continue;
+      if (arm.is_uniform) {
+        counts.insert(arm.num_splits);
+      } else if (std::ranges::find(others, arm.setting) == others.end()) {
+        others.push_back(arm.setting);
+      }
+    }
+  }
+  std::vector<std::string> rows;
+  for (const std::int32_t count : counts) rows.push_back(std::to_string(count));
+  rows.insert(rows.end(), others.begin(), others.end());
+  return rows;
+}
+
+HeatCell heat_cell(const Batch& batch, const Arm& arm, std::size_t batch_idx, std::size_t row_idx) {
+  return {.batch_idx = batch_idx,
+          .row_idx = row_idx,
+          .excess = arm.us.value / best_arm(batch)->us.value - 1.0,
+          .is_chosen = &arm == &batch.chosen(),
+          .is_deployed = &arm == &batch.deployed(),
+          .href = "#" + arm_id(batch, arm)};
+}
+
+// Plans of the same split count may differ in their boundaries: the chosen one is shown, else the fastest.
+void place(HeatMap& map, HeatCell cell) {
+  const auto same_place = [&](const HeatCell& other) {
+    return other.batch_idx == cell.batch_idx && other.row_idx == cell.row_idx;
+  };
+  const auto found = std::ranges::find_if(map.cells, same_place);
+  if (found == map.cells.end()) {
+    map.cells.push_back(std::move(cell));
+  } else if (cell.is_chosen || (!found->is_chosen && cell.excess < found->excess)) {
+    cell.is_deployed |= found->is_deployed;
+    *found = std::move(cell);
+  }
+}
+
+}  // namespace
+
+std::string choice_label(const Report& report) {
+  return report.decision == "measured" ? "per-batch table" : report.decision;
+}
+
+std::string reason_text(const Report& report) {
+  const std::size_t colon = report.summary.find(": ");
+  return colon == std::string::npos ? report.summary : report.summary.substr(colon + 2);
+}
+
+Estimate gain_of(const Batch& batch) {
+  return batch.is_confirmed ? batch.confirmation.effect : batch.chosen().effect;
+}
+
+std::string verdict_of(const Batch& batch) {
+  return batch.is_confirmed ? batch.confirmation.verdict : batch.chosen().verdict;
+}
+
+ThroughputFigure throughput_figure(const Report& report) {
+  ThroughputFigure figure;
+  if (Curve chosen = chosen_curve(report); !chosen.points.empty()) figure.curves.push_back(std::move(chosen));
+  if (!report.keeps_deployed) figure.curves.push_back(curve_of(report, report.deployed, CurveRole::deployed));
+  for (const std::string& setting : settings_everywhere(report.batches)) {
+    if (setting == report.deployed || setting == report.decision || is_split_count(setting)) continue;
+    add_other_curve(figure.curves, curve_of(report, setting, CurveRole::other));
+  }
+  std::erase_if(figure.curves, [](const Curve& curve) { return curve.points.empty(); });
+  for (const Batch& batch : report.batches) {
+    const Arm& arm = batch.chosen();
+    figure.waves.push_back({.batch = batch.batch,
+                            .num_splits = arm.num_splits,
+                            .num_waves = arm.num_waves,
+                            .efficiency = arm.wave_efficiency});
+  }
+  return figure;
+}
+
+std::vector<EffectPoint> effect_points(const Report& report) {
+  std::vector<EffectPoint> points;
+  for (const Batch& batch : report.batches) {
+    if (!batch.chosen().is_measured()) continue;
+    const bool is_deployed = &batch.chosen() == &batch.deployed();
+    const Estimate gain = is_deployed ? Estimate{} : gain_of(batch);
+    points.push_back({.batch = batch.batch,
+                      .effect = gain.value,
+                      .low = gain.low,
+                      .high = gain.high,
+                      .noise = batch.noise,
+                      .verdict = is_deployed ? "" : verdict_of(batch)});
+  }
+  return points;
+}
+
+HeatMap heat_map(const Report& report) {
+  HeatMap map{.batches = {}, .rows = heat_rows(report), .cells = {}};
+  for (const Batch& batch : report.batches) {
+    const std::size_t batch_idx = map.batches.size();
+    map.batches.push_back(batch.batch);
+    for (const Arm& arm : batch.arms) {
+      if (!arm.is_measured()) continue;
+      const std::string row = arm.is_uniform ? std::to_string(arm.num_splits) : arm.setting;
+      const auto row_idx = static_cast<std::size_t>(std::ranges::find(map.rows, row) - map.rows.begin());
+      place(map, heat_cell(batch, arm, batch_idx, row_idx));
+    }
+  }
+  return map;
+}
+
+std::vector<std::pair<std::string, std::string>> to_svg_files(const Report& report) {
+  return {{"throughput.svg", standalone_svg(draw_throughput(throughput_figure(report), FigureSize::wide))},
+          {"effects.svg", standalone_svg(draw_effects(effect_points(report), FigureSize::wide))},
+          {"heat-map.svg", standalone_svg(draw_heat_map(heat_map(report), FigureSize::wide))}};
+}
+
+}  // namespace wavefill::report

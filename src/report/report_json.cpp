@@ -1,0 +1,125 @@
+// The report as one JSON document: what the page embeds, and what scripts read.
+#include <nlohmann/json.hpp>
+
+#include "report/report.h"
+
+namespace wavefill::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Estimate& estimate) {
+  return {{"value", estimate.value}, {"low", estimate.low}, {"high", estimate.high}};
+}
+
+Json json_of(const Arm& arm) {
+  return {{"setting", arm.setting},
+          {"aliases", arm.aliases},
+          {"num_splits", arm.num_splits},
+          {"is_uniform", arm.is_uniform},
+          {"num_ctas", arm.num_ctas},
+          {"num_waves", arm.num_waves},
+          {"wave_efficiency", arm.wave_efficiency},
+          {"predicted_us", arm.predicted_us},
+          {"verified", arm.verified},
+          {"max_o_error", arm.max_o_error},
+          {"max_lse_error", arm.max_lse_error},
+          {"failure", arm.failure},
+          {"us", json_of(arm.us)},
+          {"tokens_per_s", json_of(arm.tokens_per_s)},
+          {"effect", json_of(arm.effect)},
+          {"verdict", arm.verdict},
+          {"stopped_by", arm.stopped_by},
+          {"samples_us", arm.samples_us}};
+}
+
+Json json_of(const Confirmation& confirmation) {
+  return {
+      {"us", json_of(confirmation.us)},         {"deployed_us", confirmation.deployed_us},
+      {"effect", json_of(confirmation.effect)}, {"verdict", confirmation.verdict},
+      {"samples_us", confirmation.samples_us},  {"deployed_samples_us", confirmation.deployed_samples_us}};
+}
+
+Json json_of(const Batch& batch) {
+  Json json = {{"batch", batch.batch},
+               {"weight", batch.weight},
+               {"chosen", batch.chosen().setting},
+               {"noise", batch.noise},
+               {"a_a_effect", json_of(batch.a_a_effect)},
+               {"a_a_samples_us", batch.a_a_samples_us},
+               {"rounds", batch.rounds},
+               {"contaminated_rounds", batch.contaminated_rounds},
+               {"contamination", batch.contamination},
+               {"calls_per_sample", batch.calls_per_sample},
+               {"cache_state", batch.cache_state},
+               {"confirmation", batch.is_confirmed ? json_of(batch.confirmation) : Json()}};
+  json["arms"] = Json::array();
+  for (const Arm& arm : batch.arms) json["arms"].push_back(json_of(arm));
+  return json;
+}
+
+Json json_of(const DecodeShape& shape) {
+  return {{"num_heads", shape.num_heads}, {"s_q", shape.s_q},   {"kv_format", to_string(shape.kv_format)},
+          {"d_qk", shape.d_qk},           {"topk", shape.topk}, {"extra_topk", shape.extra_topk}};
+}
+
+Json json_of(const RejectedSetting& rejected) {
+  return {{"setting", rejected.setting},
+          {"reason", rejected.reason},
+          {"batch", rejected.batch == 0 ? Json() : Json(rejected.batch)},
+          {"effect", rejected.effect},
+          {"detail", rejected.detail}};
+}
+
+Json json_of(const PolicyRegret& regret) {
+  return {{"setting", regret.setting},
+          {"geometric_mean", regret.geometric_mean},
+          {"worst", regret.worst},
+          {"worst_batch", regret.worst_batch},
+          {"num_batches", regret.num_batches}};
+}
+
+template <typename T>
+Json array_of(const std::vector<T>& items) {
+  Json array = Json::array();
+  for (const T& item : items) array.push_back(json_of(item));
+  return array;
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json environment = Json::object();
+  for (const auto& [name, value] : report.environment) environment[name] = value;
+  const Json json = {{"schema", "wavefill.report.1"},
+                     {"title", report.title},
+                     {"run", report.run},
+                     {"created", report.created},
+                     {"library_version", report.library_version},
+                     {"command", report.command},
+                     {"device", report.device},
+                     {"kernel", report.kernel},
+                     {"slots", report.slots},
+                     {"shape", json_of(report.shape)},
+                     {"timing", report.timing},
+                     {"counts_contaminated", report.counts_contaminated},
+                     {"deployed", report.deployed},
+                     {"decision", report.decision},
+                     {"keeps_deployed", report.keeps_deployed},
+                     {"weighted_gain", report.weighted_gain},
+                     {"summary", report.summary},
+                     {"next", report.next.empty() ? Json() : Json(report.next)},
+                     {"batches", array_of(report.batches)},
+                     {"rejected", array_of(report.rejected)},
+                     {"dips", report.dips},
+                     {"regrets", array_of(report.regrets)},
+                     {"fit", report.is_fitted ? Json{{"rms_relative_residual", report.fit_rms_residual},
+                                                     {"rank_correlation", report.fit_rank_correlation}}
+                                              : Json()},
+                     {"environment", std::move(environment)},
+                     {"elapsed_s", report.elapsed_s}};
+  // Names come from drivers and files: bytes that are not UTF-8 become U+FFFD instead of an exception.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace wavefill::report

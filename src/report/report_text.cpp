@@ -1,0 +1,81 @@
+// The report for a terminal.
+#include <fmt/format.h>
+
+#include "report/html_parts.h"
+#include "report/regret.h"
+#include "report/report.h"
+#include "report/report_figures.h"
+#include "report/text_table.h"
+
+namespace wavefill::report {
+namespace {
+
+Tone tone_of(std::string_view verdict) {
+  if (verdict == "FASTER") return Tone::good;
+  if (verdict == "SLOWER") return Tone::bad;
+  return Tone::dim;
+}
+
+std::string signed_percent(double fraction) { return fmt::format("{:+.1f}%", fraction * 100); }
+
+std::string interval_text(const Estimate& effect) {
+  return fmt::format("{} .. {}", signed_percent(effect.low), signed_percent(effect.high));
+}
+
+std::vector<Cell> row_of(const Batch& batch) {
+  const Arm& chosen = batch.chosen();
+  const Estimate us = batch.is_confirmed ? batch.confirmation.us : chosen.us;
+  const double deployed_us = batch.is_confirmed ? batch.confirmation.deployed_us : batch.deployed().us.value;
+  std::vector<Cell> row = {std::to_string(batch.batch),
+                           chosen.setting,
+                           std::to_string(chosen.num_splits),
+                           std::to_string(chosen.num_waves),
+                           fmt::format("{:.0f}%", chosen.wave_efficiency * 100),
+                           chosen.is_measured() ? time_text(us.value) : "-",
+                           deployed_us > 0.0 ? time_text(deployed_us) : "-"};
+  if (&chosen == &batch.deployed()) {
+    row.insert(row.end(), {Cell("deployed", Tone::dim), Cell(""), Cell("")});
+  } else {
+    const Estimate gain = gain_of(batch);
+    row.insert(row.end(), {Cell(signed_percent(gain.value)), Cell(interval_text(gain)),
+                           Cell(verdict_of(batch), tone_of(verdict_of(batch)))});
+  }
+  row.emplace_back(fmt::format("{:.1f}%", batch.noise * 100));
+  return row;
+}
+
+std::string regrets_text(const Report& report, const TerminalStyle& style) {
+  TextTable table({{"setting", Align::left}, {"time lost, mean"}, {"worst"}, {"at batch"}});
+  for (const PolicyRegret& regret : report.regrets) {
+    table.add_row({regret.setting, fmt::format("{:.1f}%", regret.geometric_mean * 100),
+                   fmt::format("{:.1f}%", regret.worst * 100), std::to_string(regret.worst_batch)});
+  }
+  return table.render(style);
+}
+
+}  // namespace
+
+std::string to_text(const Report& report, const TerminalStyle& style) {
+  TextTable table({{"batch"},
+                   {"serves", Align::left},
+                   {"splits"},
+                   {"waves"},
+                   {"full"},
+                   {"us"},
+                   {"deployed us"},
+                   {"gain"},
+                   {"95% interval", Align::left},
+                   {"verdict", Align::left},
+                   {"noise"}});
+  for (const Batch& batch : report.batches) table.add_row(row_of(batch));
+  const std::string label = choice_label(report);
+  std::string text = fmt::format("{} on {}, {}\n\n{}\n{}\n", report.title, report.device,
+                                 shape_text(report.shape), table.render(style), regrets_text(report, style));
+  const std::string_view verb = report.keeps_deployed      ? "keep"
+                                : label == report.decision ? "deploy"
+                                                           : "deploy the";
+  text += emphasised(fmt::format("Decision: {} {}", verb, label), style);
+  return text + "\n" + reason_text(report) + "\n";
+}
+
+}  // namespace wavefill::report
