@@ -33,6 +33,10 @@ struct TileState {
   bool empty = true;
   alignas(kCacheLineBytes) float max_log2[kTileHeads];
   alignas(kCacheLineBytes) float sum[kTileHeads];
+  // The sum of the weights as they were multiplied with values. Where weights are rounded for the matrix
+  // unit this is not quite `sum`: dividing o by it cancels what the roundings have in common, which under a
+  // dominant token is all of it (up to 2^-9, as much as the output's own rounding).
+  alignas(kCacheLineBytes) float rounded_sum[kTileHeads];
 };
 
 struct CpuKernel {

@@ -15,6 +15,9 @@ SoftmaxState state_of(const TileState& state, int head) {
   return {.max_log2 = state.max_log2[head], .sum = state.sum[head]};
 }
 
+// What o is multiplied by to become that of exact weights.
+float unround(const TileState& state, int head) { return state.sum[head] / state.rounded_sum[head]; }
+
 // Whole row: normalise with the sink, and write.
 void write_output(const CpuKernel& kernel, const DecodeArgs& args, RowPlace place, int head_begin,
                   int num_heads, const WorkerScratch& scratch) {
@@ -25,7 +28,8 @@ void write_output(const CpuKernel& kernel, const DecodeArgs& args, RowPlace plac
     if (state.empty()) {
       std::fill(out, out + kValueDim, Bf16Bits{0});
     } else {
-      kernel.store_bf16(scratch.kernel, h, output_scale(state, sink_log2(args, head)), out);
+      const float scale = output_scale(state, sink_log2(args, head)) * unround(scratch.state, h);
+      kernel.store_bf16(scratch.kernel, h, scale, out);
     }
     store_lse(args, place, head, lse_log2(state));
   }
@@ -39,7 +43,7 @@ void write_partial(const CpuKernel& kernel, const Partials& partials, std::int32
     if (state.empty()) {
       std::fill(o, o + kValueDim, 0.0F);
     } else {
-      kernel.store_f32(scratch.kernel, h, 1.0F / state.sum, o);
+      kernel.store_f32(scratch.kernel, h, 1.0F / scratch.state.rounded_sum[h], o);
     }
     partials.lse_of(partial, head_begin + h) = lse_log2(state);
   }

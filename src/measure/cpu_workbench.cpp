@@ -87,7 +87,12 @@ std::string CpuWorkbench::timing() const {
   return fmt::format("cpu, {} threads, full lengths, rotating index sets", device().num_sms);
 }
 
-Environment CpuWorkbench::environment() { return describe_environment(device()); }
+Environment CpuWorkbench::environment() {
+  constexpr double kWindowUs = 200e3;
+  Environment environment = describe_environment(device());
+  environment.set("other_processes_cpu_share", fmt::format("{:.3f}", others_cpu_share(kWindowUs)));
+  return environment;
+}
 
 std::int64_t CpuWorkbench::cache_bytes() const {
   if (options_.cache_bytes > 0) return options_.cache_bytes;

@@ -165,6 +165,7 @@ class Session {
     }
     WAVEFILL_RETURN_IF_ERROR(context_.sink.record(round));
     ++next_round_;
+    ++rounds_here_;
     if (report.contaminated) {
       ++outcome_.contaminated_rounds;
       outcome_.contamination = report.reason;
@@ -203,9 +204,8 @@ class Session {
     const StopReason reason =
         should_stop(rule_, times(arm.samples), elapsed_us, spec_.deadline_us - start_us_);
     if (reason == StopReason::precision || reason == StopReason::max_samples) return reason;
-    const std::int32_t rounds = next_round_;
-    if (rounds < context_.request.verdict.min_samples) return StopReason::none;
-    return rounds >= kMaxRoundsPerSample * rule_.max_samples ? StopReason::time_budget : reason;
+    if (next_round_ < context_.request.verdict.min_samples) return StopReason::none;
+    return rounds_here_ >= kMaxRoundsPerSample * rule_.max_samples ? StopReason::time_budget : reason;
   }
 
   bool is_clear_loser(const Arm& arm) const {
@@ -270,7 +270,8 @@ class Session {
   const SessionSpec& spec_;
   StoppingRule rule_;
   SessionOutcome outcome_;
-  std::int32_t next_round_ = 0;
+  std::int32_t next_round_ = 0;   // after those of earlier processes
+  std::int32_t rounds_here_ = 0;  // that this process measured
   double start_us_ = 0.0;
 };
 

@@ -98,8 +98,8 @@ struct ConfirmResult {
 struct TuneResult {
   RunId run = 0;
   bool resumed = false;
-  bool cancelled = false;                  // no decision: a later call resumes
-  std::int64_t repeated_from_earlier = 0;  // measurements that an earlier process had already made
+  bool cancelled = false;                // no decision: a later call resumes
+  std::int64_t reused_measurements = 0;  // measurements that an earlier process had already made
   Environment environment;
   DeviceSpec device;
   KernelSpec kernel;

@@ -56,7 +56,7 @@ Status Tuner::confirm_batch(Phase phase, const TableEntry& entry, double deadlin
   auto outcome = measure_arms(context(), spec, std::move(arms));
   if (!outcome.ok()) return outcome.status();
   result_.cancelled = result_.cancelled || outcome->cancelled;
-  result_.repeated_from_earlier += outcome->from_earlier;
+  result_.reused_measurements += outcome->from_earlier;
   ConfirmResult confirmed;
   confirmed.batch = entry.batch;
   confirmed.setting = entry.setting;

@@ -116,7 +116,7 @@ void Tuner::keep_search(BatchResult& batch, SessionOutcome& outcome) {
   batch.contaminated_rounds = outcome.contaminated_rounds;
   batch.contamination = outcome.contamination;
   batch.calls_per_sample = outcome.calls_per_sample;
-  result_.repeated_from_earlier += outcome.from_earlier;
+  result_.reused_measurements += outcome.from_earlier;
   result_.cancelled = result_.cancelled || outcome.cancelled;
   for (Arm& arm : outcome.arms) {
     if (arm.replica == 1) {

@@ -20,7 +20,7 @@ TEST(ReportText, AKeptSettingClaimsNoGain) {
   for (Batch& batch : report.batches) batch.chosen_idx = 0;
   const std::string text = to_text(report, {});
   EXPECT_EQ(text.find("FASTER"), std::string::npos);
-  EXPECT_NE(text.find("Keep fixed=1"), std::string::npos);
+  EXPECT_NE(text.find("Decision: keep fixed=1"), std::string::npos);
 }
 
 }  // namespace

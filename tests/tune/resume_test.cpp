@@ -48,7 +48,7 @@ TEST(Resume, AnInterruptedTuneGoesOnWhereItStopped) {
     EXPECT_TRUE(finished->resumed);
     EXPECT_FALSE(finished->cancelled);
     EXPECT_EQ(finished->run, before.empty() ? finished->run : before.front().run);
-    EXPECT_EQ(finished->repeated_from_earlier, std::ssize(before));
+    EXPECT_EQ(finished->reused_measurements, std::ssize(before));
 
     ASSERT_GE(sink.measurements().size(), before.size());
     EXPECT_TRUE(std::equal(before.begin(), before.end(), sink.measurements().begin()));
@@ -90,6 +90,23 @@ TEST(Resume, AnotherRequestIsAnotherRun) {
   other = request_for({1});
   other.resume = false;
   EXPECT_FALSE(tune(other, workbench, sink, progress)->resumed);
+}
+
+// Rounds that a neighbour spoilt must not use up what a later, quiet process may measure.
+TEST(Resume, ANoisyStartDoesNotSpoilTheRest) {
+  MemorySink sink;
+  TuneRequest request = request_for({1});
+  request.stop.max_samples = 20;
+  FakeWorkbench noisy;
+  noisy.is_contaminated = [](std::int32_t) { return true; };
+  TestProgress progress;
+  EXPECT_EQ(tune(request, noisy, sink, progress).status().code(), StatusCode::unavailable);
+  FakeWorkbench quiet;
+  const auto result = tune(request, quiet, sink, progress);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_TRUE(result->resumed);
+  EXPECT_GE(result->batches.front().rounds, request.stop.min_samples);
+  EXPECT_GE(result->batches.front().contaminated_rounds, 20);
 }
 
 TEST(Resume, SoDoesAResumeThatIsInterruptedAgain) {

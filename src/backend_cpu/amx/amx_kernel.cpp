@@ -159,6 +159,10 @@ void Item::score(int chunk) {
   while (!writer.done()) writer.store_pair();
 }
 
+static void add_to(float* sums, __m512 more) {
+  _mm512_store_ps(sums, _mm512_add_ps(_mm512_load_ps(sums), more));
+}
+
 void Item::weigh(int num_tokens) {
   alignas(kCacheLineBytes) float chunk_max[kTileHeads];
   bool raise = false;
@@ -172,9 +176,10 @@ void Item::weigh(int num_tokens) {
   if (raise) raise_references(chunk_max);
   for (int head = 0; head < tile_.num_heads; head += kTileRows) {
     const int head_tile = head / kTileRows;
-    const __m512 sum = weigh_chunk(scratch_, head_tile, num_tokens, pending_.count, tile_.scale_log2,
-                                   _mm512_load_ps(state_.max_log2 + head));
-    _mm512_store_ps(state_.sum + head, _mm512_add_ps(_mm512_load_ps(state_.sum + head), sum));
+    const WeightSums sums = weigh_chunk(scratch_, head_tile, num_tokens, pending_.count, tile_.scale_log2,
+                                        _mm512_load_ps(state_.max_log2 + head));
+    add_to(state_.sum + head, sums.exact);
+    add_to(state_.rounded_sum + head, sums.rounded);
   }
   chunks_.prefetch_ahead();
   pending_.count += ceil_div(num_tokens, kGroupTokens);
@@ -189,14 +194,16 @@ void Item::raise_references(const float* chunk_max) {
     if (state_.empty) {
       _mm512_store_ps(state_.max_log2 + head, largest);
       _mm512_store_ps(state_.sum + head, _mm512_setzero_ps());
+      _mm512_store_ps(state_.rounded_sum + head, _mm512_setzero_ps());
       continue;
     }
     const __m512 old = _mm512_load_ps(state_.max_log2 + head);
     const __m512 raised = _mm512_max_ps(old, largest);
     alignas(kCacheLineBytes) float factors[kTileRows];
     _mm512_store_ps(factors, exp2(_mm512_sub_ps(old, raised)));
-    _mm512_store_ps(state_.sum + head,
-                    _mm512_mul_ps(_mm512_load_ps(state_.sum + head), _mm512_load_ps(factors)));
+    for (float* sum : {state_.sum + head, state_.rounded_sum + head}) {
+      _mm512_store_ps(sum, _mm512_mul_ps(_mm512_load_ps(sum), _mm512_load_ps(factors)));
+    }
     _mm512_store_ps(state_.max_log2 + head, raised);
     rescale(scratch_, head / kTileRows, factors);
   }

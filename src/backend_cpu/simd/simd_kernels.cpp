@@ -71,6 +71,7 @@ void AttendTile(const HeadTile& tile, std::span<const TokenAddress> tokens, Tile
   for (int h = 0; h < tile.num_heads; ++h) {
     scratch.earlier[h] = Softmax(scratch.s + h * kTileTokens, count, tile.scale_log2, state.empty,
                                  state.max_log2[h], state.sum[h]);
+    state.rounded_sum[h] = state.sum[h];
   }
   WeighValues(scratch.s, scratch.k, tile.num_heads, count, scratch.earlier, state.empty, scratch.o);
   state.empty = false;
