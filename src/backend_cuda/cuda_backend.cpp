@@ -1,0 +1,178 @@
+#include "backend_cuda/cuda_backend.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "backend_cuda/cuda_status.h"
+#include "backend_cuda/device_query.h"
+#include "backend_cuda/kernel_table.h"
+#include "backend_cuda/launch.h"
+#include "backend_cuda/params_of_args.h"
+#include "backend_cuda/plan_image.h"
+#include "core/errors.h"
+#include "core/math.h"
+
+namespace wavefill {
+namespace {
+
+using namespace cuda;
+
+constexpr std::size_t kImageAlignment = 16;
+constexpr std::int32_t kDependentLaunchCapability = 90;
+
+class CudaBackendImpl final : public CudaBackend {
+ public:
+  CudaBackendImpl(int ordinal, DeviceSpec device, std::vector<TableRow> table)
+      : ordinal_(ordinal), device_(std::move(device)), table_(std::move(table)) {
+    for (const TableRow& row : table_) specs_.push_back(row.spec);
+  }
+
+  const DeviceSpec& device() const override { return device_; }
+  std::span<const KernelSpec> kernels() const override { return specs_; }
+
+  Status supports(const KernelSpec& kernel, const DecodeShape& shape) const override {
+    const auto row = find(kernel);
+    return row.ok() ? supports_shape(**row, shape) : row.status();
+  }
+
+  std::size_t run_workspace_bytes(const SplitPlan& plan) const override {
+    const std::size_t partials = workspace_bytes(plan);
+    const std::size_t image = plan_memory_bytes(plan);
+    return image == 0 ? partials : round_up(partials, kImageAlignment) + image;
+  }
+
+  std::size_t plan_memory_bytes(const SplitPlan& plan) const override {
+    return uniform_plan(plan) ? 0 : plan_image_bytes(plan);
+  }
+
+  Result<PreparedPlan> prepare(const SplitPlan& plan, void* memory, std::size_t memory_size_bytes,
+                               void* stream) const override {
+    const DeviceScope scope(ordinal_);
+    WAVEFILL_RETURN_IF_ERROR(scope.status());
+    const auto params = place_plan(plan, memory, memory_size_bytes, stream);
+    if (!params.ok()) return params.status();
+    return PreparedPlan{.plan = plan, .params = *params};
+  }
+
+  Status run(const SplitPlan& plan, const DecodeArgs& args, void* stream) const override {
+    const DeviceScope scope(ordinal_);
+    WAVEFILL_RETURN_IF_ERROR(scope.status());
+    const std::size_t behind_partials =
+        std::min(round_up(workspace_bytes(plan), kImageAlignment), args.workspace_size_bytes);
+    const auto params =
+        place_plan(plan, static_cast<std::byte*>(args.workspace) + behind_partials,
+                   args.workspace == nullptr ? 0 : args.workspace_size_bytes - behind_partials, stream);
+    if (!params.ok()) return params.status();
+    return run_placed(plan, *params, args, stream);
+  }
+
+  Status run(const PreparedPlan& prepared, const DecodeArgs& args, void* stream) const override {
+    const DeviceScope scope(ordinal_);
+    WAVEFILL_RETURN_IF_ERROR(scope.status());
+    return run_placed(prepared.plan, prepared.params, args, stream);
+  }
+
+ private:
+  Result<const TableRow*> find(const KernelSpec& spec) const {
+    const auto row = std::ranges::find(table_, spec, &TableRow::spec);
+    if (row != table_.end()) return &*row;
+    return make_status(StatusCode::mismatch, "kernel {} is not in the kernel table of {}", spec.name,
+                       device_.name);
+  }
+
+  LaunchContext context(void* stream) const {
+    return {.stream = stream, .dependent_launch = device_.compute_capability >= kDependentLaunchCapability};
+  }
+
+  Result<PlanParams> place_plan(const SplitPlan& plan, void* memory, std::size_t size_bytes,
+                                void* stream) const {
+    if (const auto uniform = uniform_plan(plan)) return *uniform;
+    if (size_bytes < plan_image_bytes(plan)) {
+      return make_status(StatusCode::resource_exhausted,
+                         "memory for the plan is {} bytes; allowed: >= {} for {} work items", size_bytes,
+                         plan_image_bytes(plan), plan.items.size());
+    }
+    if (reinterpret_cast<std::uintptr_t>(memory) % kImageAlignment != 0) {
+      return invalid_argument("memory for the plan is at {}; allowed: a multiple of {} bytes", memory,
+                              kImageAlignment);
+    }
+    WAVEFILL_RETURN_IF_ERROR(upload(plan, memory, stream));
+    return image_params(plan, memory);
+  }
+
+  Status upload(const SplitPlan& plan, void* memory, void* stream) const {
+    const std::size_t num_words = plan_image_bytes(plan) / sizeof(std::int32_t);
+    for (std::size_t begin = 0; begin < num_words; begin += kUploadWords) {
+      const std::size_t count = std::min<std::size_t>(kUploadWords, num_words - begin);
+      UploadParams params;
+      params.destination = static_cast<std::int32_t*>(memory) + begin;
+      params.count = static_cast<std::int32_t>(count);
+      copy_plan_image(plan, begin, std::span(params.words, count));
+      WAVEFILL_RETURN_IF_ERROR(launch(context(stream), upload_function(), 1, &params));
+    }
+    return {};
+  }
+
+  Status run_placed(const SplitPlan& plan, const PlanParams& placed, const DecodeArgs& args,
+                    void* stream) const {
+    const auto row = find(plan.kernel);
+    if (!row.ok()) return row.status();
+    auto params = split_params(plan, args);
+    if (!params.ok()) return params.status();
+    if (args.check_indices) WAVEFILL_RETURN_IF_ERROR(check_indices(*params, args.shape, stream));
+    params->plan = placed;
+    WAVEFILL_RETURN_IF_ERROR(launch(context(stream), (*row)->kernel.kernel, plan.num_workers(), &*params));
+    if (plan.num_partials() == 0) return {};
+    const CombineParams combine{.output = params->output, .plan = placed};
+    return launch(context(stream), combine_function(), args.shape.rows() * args.shape.num_heads, &combine);
+  }
+
+  // Waits for the stream: an error that is to be returned has to be known.
+  Status check_indices(const SplitParams& params, const DecodeShape& shape, void* stream) const {
+    const auto cuda_stream = static_cast<cudaStream_t>(stream);
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    WAVEFILL_CUDA_RETURN_IF_ERROR(cudaStreamIsCapturing(cuda_stream, &capture));
+    if (capture != cudaStreamCaptureStatusNone) {
+      return invalid_argument("check_indices is true while the stream is captured; allowed: false");
+    }
+    static std::mutex check_mutex;  // the flag is one a device
+    const std::scoped_lock lock(check_mutex);
+    std::int32_t* flag = bad_index_flag();
+    if (flag == nullptr) return to_status(cudaGetLastError(), "cudaGetSymbolAddress");
+    WAVEFILL_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(flag, 0, sizeof(*flag), cuda_stream));
+    const CheckIndicesParams check{
+        .caches = {params.caches[0], params.caches[1]}, .s_q = params.output.s_q, .found = flag};
+    const LaunchContext serial{.stream = stream, .dependent_launch = false};
+    WAVEFILL_RETURN_IF_ERROR(launch(serial, check_indices_function(), shape.rows(), &check));
+    std::int32_t found = 0;
+    WAVEFILL_CUDA_RETURN_IF_ERROR(
+        cudaMemcpyAsync(&found, flag, sizeof(found), cudaMemcpyDeviceToHost, cuda_stream));
+    WAVEFILL_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(cuda_stream));
+    if (found == 0) return {};
+    return invalid_argument("an index is at or beyond its pool; allowed: < {} (main), < {} (extra)",
+                            params.caches[0].num_tokens, params.caches[1].num_tokens);
+  }
+
+  int ordinal_;
+  DeviceSpec device_;
+  std::vector<TableRow> table_;
+  std::vector<KernelSpec> specs_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CudaBackend>> make_cuda_backend(int ordinal) {
+  auto device = cuda::query_device(ordinal);
+  if (!device.ok()) return device.status();
+  const cuda::DeviceScope scope(ordinal);
+  WAVEFILL_RETURN_IF_ERROR(scope.status());
+  auto table = cuda::make_kernel_table(*device);
+  if (!table.ok()) return table.status();
+  return std::unique_ptr<CudaBackend>(
+      std::make_unique<CudaBackendImpl>(ordinal, *std::move(device), *std::move(table)));
+}
+
+}  // namespace wavefill

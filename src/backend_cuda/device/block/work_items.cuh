@@ -1,0 +1,85 @@
+// Which work this CTA has, and where a row's tensors begin.
+#pragma once
+
+#include <cstdint>
+
+#include "backend_cuda/split_params.h"
+
+namespace wavefill::cuda {
+
+struct ItemRange {
+  std::int32_t begin;
+  std::int32_t end;
+};
+
+__device__ __forceinline__ ItemRange items_of_worker(const PlanParams& plan, std::int32_t worker) {
+  if (plan.items == nullptr) return {worker, worker + 1};
+  return {plan.worker_begin[worker], plan.worker_begin[worker + 1]};
+}
+
+__device__ __forceinline__ PlanItem work_item(const PlanParams& plan, std::int32_t idx) {
+  if (plan.items != nullptr) return plan.items[idx];
+  const std::int32_t row_split = idx / plan.num_head_tiles;
+  const std::int32_t row = row_split / plan.num_splits;
+  const std::int32_t split = row_split - row * plan.num_splits;
+  return {row, idx - row_split * plan.num_head_tiles, plan.tile_begin[split], plan.tile_begin[split + 1],
+          plan.num_splits == 1 ? -1 : row_split};
+}
+
+__device__ __forceinline__ ItemRange partials_of_row(const PlanParams& plan, std::int32_t row) {
+  if (plan.items != nullptr) return {plan.row_partial_begin[row], plan.row_partial_begin[row + 1]};
+  const std::int32_t begin = plan.num_splits == 1 ? 0 : row * plan.num_splits;
+  return {begin, begin + (plan.num_splits == 1 ? 0 : plan.num_splits)};
+}
+
+// x / divisor and the remainder. Precondition: 0 <= x < 2^31.
+struct Quotient {
+  std::int32_t quotient;
+  std::int32_t remainder;
+};
+__device__ __forceinline__ Quotient divide(std::int32_t x, const FastDivisor& by) {
+  const auto wide = std::uint64_t{static_cast<std::uint32_t>(x)} * by.multiplier;
+  const auto quotient = static_cast<std::int32_t>(wide >> by.shift);
+  return {quotient, x - quotient * static_cast<std::int32_t>(by.divisor)};
+}
+
+// The index columns of one row of one cache.
+struct IndexRow {
+  const std::int32_t* indices = nullptr;  // [length] at least
+  std::int32_t length = 0;
+};
+
+__device__ __forceinline__ IndexRow index_row(const CacheParams& cache, Quotient request) {
+  IndexRow row;
+  if (cache.topk == 0) return row;
+  row.indices = cache.indices + request.quotient * cache.indices_stride_batch +
+                request.remainder * cache.indices_stride_s_q;
+  row.length = cache.topk;
+  if (cache.lengths != nullptr) {
+    const std::int32_t length = cache.lengths[request.quotient * cache.lengths_stride_batch +
+                                              request.remainder * cache.lengths_stride_s_q];
+    row.length = min(max(length, 0), cache.topk);
+  }
+  return row;
+}
+
+// A row's kv tiles: those of the main cache first, none spanning both.
+template <class C>
+struct RowTiles {
+  IndexRow main;
+  IndexRow extra;
+  std::int32_t main_tiles = 0;
+  std::int32_t tiles = 0;
+};
+
+template <class C>
+__device__ __forceinline__ RowTiles<C> tiles_of_row(const SplitParams& params, Quotient request) {
+  RowTiles<C> row;
+  row.main = index_row(params.caches[0], request);
+  row.extra = index_row(params.caches[1], request);
+  row.main_tiles = (row.main.length + C::kTile - 1) / C::kTile;
+  row.tiles = row.main_tiles + (row.extra.length + C::kTile - 1) / C::kTile;
+  return row;
+}
+
+}  // namespace wavefill::cuda

@@ -1,0 +1,72 @@
+#include "backend_cuda/device_query.h"
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "backend_cuda/cuda_status.h"
+
+namespace wavefill::cuda {
+namespace {
+
+Result<std::int64_t> attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  WAVEFILL_CUDA_RETURN_IF_ERROR(cudaDeviceGetAttribute(&value, which, ordinal));
+  return std::int64_t{value};
+}
+
+// Bytes/s of a double-data-rate bus: two transfers a clock. 0 where the driver no longer gives the clock.
+double bus_bandwidth_gbps(int ordinal) {
+  const Result<std::int64_t> clock_khz = attribute(cudaDevAttrMemoryClockRate, ordinal);
+  const Result<std::int64_t> width_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal);
+  if (!clock_khz.ok() || !width_bits.ok()) return 0.0;
+  return 2.0 * static_cast<double>(*clock_khz) * 1e3 * static_cast<double>(*width_bits) / 8.0 / 1e9;
+}
+
+}  // namespace
+
+Result<DeviceSpec> query_device(int ordinal) {
+  int count = 0;
+  WAVEFILL_CUDA_RETURN_IF_ERROR(cudaGetDeviceCount(&count));
+  if (ordinal < 0 || ordinal >= count) {
+    return make_status(StatusCode::not_found, "CUDA device is {}; allowed: 0..{}", ordinal, count - 1);
+  }
+  cudaDeviceProp properties{};
+  WAVEFILL_CUDA_RETURN_IF_ERROR(cudaGetDeviceProperties(&properties, ordinal));
+  DeviceSpec spec;
+  spec.name = properties.name;
+  spec.num_sms = properties.multiProcessorCount;
+  spec.compute_capability = properties.major * 10 + properties.minor;
+  spec.smem_per_block_optin_bytes = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin);
+  spec.smem_per_sm_bytes = static_cast<std::int64_t>(properties.sharedMemPerMultiprocessor);
+  spec.registers_per_sm = properties.regsPerMultiprocessor;
+  spec.l2_bytes = properties.l2CacheSize;
+  spec.memory_bandwidth_gbps = bus_bandwidth_gbps(ordinal);
+  spec.source = "CUDA device " + std::to_string(ordinal);
+  return spec;
+}
+
+Result<std::int32_t> query_ctas_per_sm(const KernelFunction& kernel, std::int64_t smem_per_block_bytes) {
+  cudaFuncAttributes attributes{};
+  WAVEFILL_CUDA_RETURN_IF_ERROR(cudaFuncGetAttributes(&attributes, kernel.function));
+  if (kernel.smem_bytes + static_cast<std::int64_t>(attributes.sharedSizeBytes) > smem_per_block_bytes) {
+    return std::int32_t{0};
+  }
+  WAVEFILL_CUDA_RETURN_IF_ERROR(cudaFuncSetAttribute(
+      kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kernel.smem_bytes)));
+  int ctas = 0;
+  WAVEFILL_CUDA_RETURN_IF_ERROR(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &ctas, kernel.function, kernel.threads, static_cast<std::size_t>(kernel.smem_bytes)));
+  return std::int32_t{ctas};
+}
+
+DeviceScope::DeviceScope(int ordinal) {
+  status_ = to_status(cudaGetDevice(&previous_), "cudaGetDevice");
+  if (status_.ok() && previous_ != ordinal) status_ = to_status(cudaSetDevice(ordinal), "cudaSetDevice");
+}
+
+DeviceScope::~DeviceScope() {
+  if (previous_ >= 0) (void)cudaSetDevice(previous_);
+}
+
+}  // namespace wavefill::cuda

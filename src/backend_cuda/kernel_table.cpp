@@ -1,0 +1,70 @@
+#include "backend_cuda/kernel_table.h"
+
+#include <algorithm>
+
+#include "backend_cuda/device_query.h"
+#include "core/errors.h"
+
+namespace wavefill::cuda {
+
+std::vector<SplitKernel> all_split_kernels() {
+  std::vector<SplitKernel> kernels;
+  for (const auto part : {split_mma_dsv4_kernels(), split_mma_dsv32_kernels(), split_mma_bf16_kernels()}) {
+    kernels.insert(kernels.end(), part.begin(), part.end());
+  }
+  return kernels;
+}
+
+namespace {
+
+bool same_tokens(const SplitKernel& a, const SplitKernel& b) {
+  return a.kv_format == b.kv_format && a.d_qk == b.d_qk;
+}
+
+void set_least_heads(std::vector<TableRow>& table) {
+  for (TableRow& row : table) {
+    const bool is_smallest = std::ranges::none_of(table, [&](const TableRow& other) {
+      return same_tokens(other.kernel, row.kernel) && other.kernel.heads_per_cta < row.kernel.heads_per_cta;
+    });
+    row.least_heads = is_smallest ? 1 : row.kernel.heads_per_cta / 2 + 1;
+  }
+}
+
+}  // namespace
+
+Result<std::vector<TableRow>> make_kernel_table(const DeviceSpec& device) {
+  std::vector<TableRow> table;
+  for (const SplitKernel& kernel : all_split_kernels()) {
+    const auto ctas = query_ctas_per_sm(kernel.kernel, device.smem_per_block_optin_bytes);
+    if (!ctas.ok()) return ctas.status();
+    if (*ctas == 0) continue;
+    table.push_back({.kernel = kernel,
+                     .spec = {.name = kernel.kernel.name,
+                              .heads_per_cta = kernel.heads_per_cta,
+                              .kv_tile = kernel.kv_tile,
+                              .threads = kernel.kernel.threads,
+                              .smem_bytes = kernel.kernel.smem_bytes,
+                              .ctas_per_sm = *ctas}});
+  }
+  set_least_heads(table);
+  return table;
+}
+
+Status supports_shape(const TableRow& row, const DecodeShape& shape) {
+  const SplitKernel& kernel = row.kernel;
+  if (shape.kv_format != kernel.kv_format) {
+    return make_status(StatusCode::unsupported, "kernel {} has no kv_format {}; allowed: {}", row.spec.name,
+                       short_name(shape.kv_format), short_name(kernel.kv_format));
+  }
+  if (shape.d_qk != kernel.d_qk) {
+    return make_status(StatusCode::unsupported, "kernel {} has no d_qk {}; allowed: {}", row.spec.name,
+                       shape.d_qk, kernel.d_qk);
+  }
+  if (shape.num_heads < row.least_heads) {
+    return make_status(StatusCode::unsupported, "kernel {} takes no num_heads {}; allowed: {}..{}",
+                       row.spec.name, shape.num_heads, row.least_heads, kMaxHeads);
+  }
+  return {};
+}
+
+}  // namespace wavefill::cuda

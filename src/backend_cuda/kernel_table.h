@@ -1,0 +1,31 @@
+// The kernel table of one device: a row a kernel instance, read by listing, planning, tuning and tests.
+#pragma once
+
+#include <vector>
+
+#include "backend_cuda/kernels/kernels.h"
+#include "wavefill/device.h"
+#include "wavefill/shape.h"
+#include "wavefill/status.h"
+
+namespace wavefill::cuda {
+
+// Every instance in the program, the preferred of those that suit a shape first.
+std::vector<SplitKernel> all_split_kernels();
+
+struct TableRow {
+  SplitKernel kernel;
+  KernelSpec spec;
+  // Fewer would pad more than they use, and a row with a smaller head tile takes them; the smallest head tile
+  // that the device has for a format takes any number.
+  std::int32_t least_heads = 1;
+};
+
+// The rows that the current device can run: those whose shared memory it does not have are left out.
+// Errors: unsupported (the program has no machine code for this device).
+Result<std::vector<TableRow>> make_kernel_table(const DeviceSpec& device);
+
+// ok, or unsupported: names the parameter, its value and what the kernel takes.
+Status supports_shape(const TableRow& row, const DecodeShape& shape);
+
+}  // namespace wavefill::cuda

@@ -1,0 +1,55 @@
+// The kernels by name, for the table and the launcher: each source file under kernels/ gives its own.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backend_cuda/split_params.h"
+#include "wavefill/kv_format.h"
+
+namespace wavefill::cuda {
+
+// Something that can be launched. `function` is a __global__ function's address on the host.
+struct KernelFunction {
+  const char* name;
+  const void* function;
+  std::int32_t threads;
+  std::int64_t smem_bytes;  // dynamic
+};
+
+struct SplitKernel {
+  KernelFunction kernel;
+  KvFormat kv_format;
+  std::int32_t d_qk;
+  std::int32_t heads_per_cta;
+  std::int32_t kv_tile;
+};
+
+std::span<const SplitKernel> split_mma_dsv4_kernels();
+std::span<const SplitKernel> split_mma_dsv32_kernels();
+std::span<const SplitKernel> split_mma_bf16_kernels();
+
+KernelFunction combine_function();        // of CombineParams; grid: rows * num_heads
+KernelFunction upload_function();         // of UploadParams; grid: 1
+KernelFunction check_indices_function();  // of CheckIndicesParams; grid: rows
+
+// The address of the check's finding on the current device: an int32, not 0 once a bad index was seen.
+// nullptr if the module cannot be loaded.
+std::int32_t* bad_index_flag();
+
+// A piece of a plan as kernel parameters: they are copied when the launch is made or captured, so that a
+// graph needs nothing of the host when it replays.
+inline constexpr int kUploadWords = 7'000;  // 28,000 bytes of the 32,764 that a kernel may take
+struct UploadParams {
+  std::int32_t* destination;
+  std::int32_t count;
+  std::int32_t words[kUploadWords];
+};
+
+struct CheckIndicesParams {
+  CacheParams caches[2];
+  FastDivisor s_q;
+  std::int32_t* found;  // set to 1 when an index is at or beyond its pool
+};
+
+}  // namespace wavefill::cuda

@@ -1,0 +1,27 @@
+// A SplitPlan as kernels read it: in kernel parameters where it fits, else as words in device memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "backend_cuda/split_params.h"
+#include "wavefill/plan.h"
+
+namespace wavefill::cuda {
+
+// The plan as parameters alone, if every row is cut at the same tiles and each worker has one item.
+std::optional<PlanParams> uniform_plan(const SplitPlan& plan);
+
+// Bytes of the image: items, worker_begin and row_partial_begin, one behind the other;
+// 4 * (5 items + workers + rows + 2).
+std::size_t plan_image_bytes(const SplitPlan& plan);
+
+// Words [begin, begin + to.size()) of the image. Allocates nothing.
+void copy_plan_image(const SplitPlan& plan, std::size_t begin, std::span<std::int32_t> to);
+
+// Parameters for an image at `memory` on the device. Needs no device.
+PlanParams image_params(const SplitPlan& plan, const void* memory);
+
+}  // namespace wavefill::cuda

@@ -1,0 +1,186 @@
+// The CUDA backend's arithmetic that needs no GPU: divisors, how plans reach the device, the kernel table.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend_cuda/kernel_table.h"
+#include "backend_cuda/plan_image.h"
+#include "backend_cuda/split_params.h"
+#include "wavefill/plan.h"
+
+namespace wavefill {
+namespace {
+
+using cuda::FastDivisor;
+using cuda::make_fast_divisor;
+
+std::uint32_t divide_fast(std::uint32_t x, const FastDivisor& by) {
+  return static_cast<std::uint32_t>((std::uint64_t{x} * by.multiplier) >> by.shift);
+}
+
+TEST(FastDivisor, EqualsDivisionAtEveryMultipleAndItsNeighboursUpTo2To31) {
+  std::mt19937 rng(7);
+  std::vector<std::uint32_t> divisors = {1, 2, 3, 5, 7, 48, 63, 64, 65, 256, 641, 1024, 65537, 0x7FFF'FFFF};
+  for (int i = 0; i < 200; ++i) divisors.push_back(static_cast<std::uint32_t>(1 + rng() % 0x7FFF'FFFF));
+  for (const std::uint32_t divisor : divisors) {
+    const FastDivisor fast = make_fast_divisor(divisor);
+    for (int i = 0; i < 2000; ++i) {
+      const std::uint64_t multiple = std::uint64_t{divisor} * (rng() % (0x7FFF'FFFFU / divisor + 1));
+      for (const std::int64_t x : {-1, 0, 1}) {
+        const std::int64_t value = static_cast<std::int64_t>(multiple) + x;
+        if (value < 0 || value > 0x7FFF'FFFF) continue;
+        ASSERT_EQ(divide_fast(static_cast<std::uint32_t>(value), fast), value / divisor)
+            << value << " / " << divisor;
+      }
+    }
+  }
+}
+
+DeviceSpec some_device() {
+  DeviceSpec device;
+  device.name = "test";
+  device.num_sms = 132;
+  return device;
+}
+
+KernelSpec some_kernel() {
+  return {.name = "k", .heads_per_cta = 16, .kv_tile = 32, .threads = 320, .smem_bytes = 1, .ctas_per_sm = 2};
+}
+
+SplitPlan plan_of(int batch, const char* setting, std::span<const std::int32_t> lengths = {}) {
+  auto parsed = parse_setting(setting);
+  EXPECT_TRUE(parsed.ok());
+  auto plan = make_plan({.device = some_device(),
+                         .kernel = some_kernel(),
+                         .shape = {.batch = batch, .num_heads = 40, .topk = 128, .extra_topk = 512},
+                         .lengths = lengths,
+                         .extra_lengths = {},
+                         .setting = *parsed,
+                         .cost_model = {},
+                         .batch_invariant = false});
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  return *plan;
+}
+
+// What a kernel makes of uniform parameters, worker by worker (device/block/work_items.cuh).
+std::vector<WorkItem> expand(const cuda::PlanParams& params, std::int64_t rows) {
+  std::vector<WorkItem> items;
+  for (std::int32_t row = 0; row < rows; ++row) {
+    for (std::int32_t split = 0; split < params.num_splits; ++split) {
+      for (std::int32_t head_tile = 0; head_tile < params.num_head_tiles; ++head_tile) {
+        items.push_back({.row = row,
+                         .head_tile = head_tile,
+                         .tile_begin = params.tile_begin[split],
+                         .tile_end = params.tile_begin[split + 1],
+                         .partial_idx = params.num_splits == 1 ? -1 : row * params.num_splits + split});
+      }
+    }
+  }
+  return items;
+}
+
+TEST(UniformPlan, DescribesTheSameItemsAsThePlan) {
+  for (const char* setting : {"fixed=1", "fixed=2", "fixed=3", "fixed=7", "fixed=20", "target-ctas=512"}) {
+    const SplitPlan plan = plan_of(5, setting);
+    const auto params = cuda::uniform_plan(plan);
+    ASSERT_TRUE(params.has_value()) << setting;
+    EXPECT_THAT(expand(*params, 5), ::testing::UnorderedElementsAreArray(plan.items)) << setting;
+  }
+}
+
+TEST(UniformPlan, IsNotClaimedForRowsCutDifferently) {
+  const std::int32_t lengths[] = {128, 128, 3, 128, 128};
+  EXPECT_FALSE(cuda::uniform_plan(plan_of(5, "fixed=4", lengths)).has_value());
+  EXPECT_FALSE(cuda::uniform_plan(plan_of(100, "balanced")).has_value());
+}
+
+TEST(PlanImage, HoldsItemsWorkersAndRowsOneBehindTheOther) {
+  const SplitPlan plan = plan_of(100, "balanced");
+  std::vector<std::int32_t> image(cuda::plan_image_bytes(plan) / 4);
+  constexpr std::size_t kPiece = 37;  // divides neither the image nor any of its parts
+  for (std::size_t begin = 0; begin < image.size(); begin += kPiece) {
+    const std::size_t count = std::min(kPiece, image.size() - begin);
+    cuda::copy_plan_image(plan, begin, std::span(image).subspan(begin, count));
+  }
+  const cuda::PlanParams params = cuda::image_params(plan, image.data());
+  for (std::size_t i = 0; i < plan.items.size(); ++i) {
+    EXPECT_EQ(params.items[i].row, plan.items[i].row);
+    EXPECT_EQ(params.items[i].head_tile, plan.items[i].head_tile);
+    EXPECT_EQ(params.items[i].tile_begin, plan.items[i].tile_begin);
+    EXPECT_EQ(params.items[i].tile_end, plan.items[i].tile_end);
+    EXPECT_EQ(params.items[i].partial_idx, plan.items[i].partial_idx);
+  }
+  for (std::size_t i = 0; i < plan.worker_begin.size(); ++i) {
+    EXPECT_EQ(params.worker_begin[i], plan.worker_begin[i]);
+  }
+  for (std::size_t i = 0; i < plan.row_partial_begin.size(); ++i) {
+    EXPECT_EQ(params.row_partial_begin[i], plan.row_partial_begin[i]);
+  }
+}
+
+TEST(KernelTable, NamesAreUniqueAndEveryFormatHasASmallHeadTile) {
+  std::set<std::string> names;
+  std::set<std::pair<int, int>> small;
+  std::set<std::pair<int, int>> all;
+  for (const cuda::SplitKernel& kernel : cuda::all_split_kernels()) {
+    EXPECT_TRUE(names.insert(kernel.kernel.name).second) << kernel.kernel.name;
+    const std::pair<int, int> tokens{static_cast<int>(kernel.kv_format), kernel.d_qk};
+    all.insert(tokens);
+    if (kernel.heads_per_cta == 8) small.insert(tokens);
+  }
+  EXPECT_EQ(small, all);
+  EXPECT_EQ(all.size(), 4U);
+}
+
+// An RTX PRO 6000 has 100 KB of shared memory and 64K registers an SM, and 99 KB for one block.
+constexpr std::int64_t kSm120BlockBytes = 101'376;
+constexpr std::int64_t kTwoCtaBytes = 49 * 1024;
+
+TEST(KernelTable, SharedBytesAreAsRecorded) {
+  std::vector<std::pair<std::string, std::int64_t>> seen;
+  for (const cuda::SplitKernel& kernel : cuda::all_split_kernels()) {
+    seen.emplace_back(kernel.kernel.name, kernel.kernel.smem_bytes);
+  }
+  const std::vector<std::pair<std::string, std::int64_t>> golden = {
+      {"mma_dsv4_h32", 184192},      {"mma_dsv4_h16_w16", 136448},   {"mma_dsv4_h16", 95872},
+      {"mma_dsv4_h16_small", 48384}, {"mma_dsv4_h8", 98176},         {"mma_dsv32_h32", 192384},
+      {"mma_dsv32_h16", 102016},     {"mma_dsv32_h16_small", 51456}, {"mma_dsv32_h8", 84224},
+      {"mma_bf16_h32", 202496},      {"mma_bf16_h16", 84096},        {"mma_bf16_h8", 116480},
+      {"mma_bf16_576_h32", 214784},  {"mma_bf16_576_h16", 92288},    {"mma_bf16_576_h8", 128768}};
+  EXPECT_EQ(seen, golden);
+}
+
+TEST(KernelTable, EveryFormatHasAKernelThatFitsAnRtxPro6000AndDsv4OneThatFitsTwice) {
+  std::set<std::pair<int, int>> fits;
+  for (const cuda::SplitKernel& kernel : cuda::all_split_kernels()) {
+    if (kernel.kernel.smem_bytes <= kSm120BlockBytes) {
+      fits.insert({static_cast<int>(kernel.kv_format), kernel.d_qk});
+    }
+    if (std::string(kernel.kernel.name) == "mma_dsv4_h16_small") {
+      EXPECT_LE(kernel.kernel.smem_bytes, kTwoCtaBytes);
+    }
+  }
+  EXPECT_EQ(fits.size(), 4U);
+}
+
+TEST(KernelTable, RefusesWhatAKernelDoesNotTakeByName) {
+  const cuda::TableRow row{
+      .kernel = cuda::split_mma_dsv4_kernels()[0], .spec = {.name = "mma_dsv4_h32"}, .least_heads = 17};
+  const DecodeShape good{.num_heads = 64, .topk = 128};
+  EXPECT_TRUE(cuda::supports_shape(row, good).ok());
+  DecodeShape few = good;
+  few.num_heads = 16;
+  EXPECT_THAT(cuda::supports_shape(row, few).message(),
+              ::testing::HasSubstr("num_heads 16; allowed: 17..128"));
+  DecodeShape other = good;
+  other.kv_format = KvFormat::bf16;
+  EXPECT_THAT(cuda::supports_shape(row, other).message(), ::testing::HasSubstr("kv_format bf16"));
+}
+
+}  // namespace
+}  // namespace wavefill

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Compares what ptxas says of every kernel for sm_120 (registers, stack, spills) with a golden file.
+
+ptxas needs no GPU. With --update the golden file is written instead. Dynamic shared memory is no part of
+ptxas' report; host_test.cpp holds it.
+"""
+import argparse
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+FORMATS = {"0": "dsv4", "1": "dsv32", "2": "bf16"}
+CONFIG = re.compile(
+    r"SplitConfigILN\w*?KvFormatE(\d)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELb([01])ELi(\d+)E")
+
+
+def kernel_name(mangled):
+    match = CONFIG.search(mangled)
+    if match:
+        kv_format, d_qk, heads, tile, stages, ctas, q_in_regs, groups = match.groups()
+        return (f"split_mma {FORMATS[kv_format]} d_qk={d_qk} heads={heads} tile={tile} stages={stages} "
+                f"ctas={ctas} q_in_regs={q_in_regs} warps_a_slice={groups}")
+    return re.search(r"\d([a-z_]+_kernel)", mangled).group(1)
+
+
+def resources(nvcc, root, source):
+    with tempfile.TemporaryDirectory() as out:
+        command = [nvcc, "-std=c++20", "-O3", f"-I{root}/src", f"-I{root}/include", "-gencode",
+                   "arch=compute_120,code=sm_120", "-Xptxas", "-v", "-cubin", "-o", f"{out}/x.cubin", str(source)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        sys.exit(f"{source}: {result.stderr}")
+    found = re.findall(
+        r"Compiling entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
+        r"(\d+) bytes spill loads.*?Used (\d+) registers", result.stderr, re.S)
+    return [f"{kernel_name(name)}: registers {registers}, stack {stack}, spill stores {stores}, spill loads {loads}"
+            for name, stack, stores, loads, registers in found]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("--nvcc", "--root", "--golden"):
+        parser.add_argument(name, required=True)
+    parser.add_argument("--update", action="store_true")
+    args = parser.parse_args()
+    sources = sorted(pathlib.Path(args.root, "src/backend_cuda/kernels").glob("*.cu"))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        lines = sorted(sum(pool.map(lambda s: resources(args.nvcc, args.root, s), sources), []))
+    spilling = [line for line in lines if not line.endswith("stack 0, spill stores 0, spill loads 0")]
+    text = "\n".join(lines) + "\n"
+    golden = pathlib.Path(args.golden)
+    if args.update:
+        golden.write_text(text)
+    print(text, end="")
+    if spilling:
+        sys.exit("these use local memory:\n" + "\n".join(spilling))
+    if golden.read_text() != text:
+        sys.exit(f"differs from {golden}; if it should, write it anew with --update")
+
+
+if __name__ == "__main__":
+    main()
