@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "core/errors.h"
@@ -20,6 +22,10 @@ std::uint64_t fnv1a(std::string_view text) {
   for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100'0000'01B3ULL;
   return hash;
 }
+
+// A killed process lets go of its lock only once its memory is gone, which takes a moment.
+constexpr std::chrono::milliseconds kGrace{3000};
+constexpr std::chrono::milliseconds kRetryEvery{20};
 
 // Whether `descriptor` is still the file that `path` names. The last owner removes the file while holding
 // the lock; who waited on the removed file would hold a lock that nobody else can see.
@@ -53,39 +59,46 @@ RunLock& RunLock::operator=(RunLock&& other) noexcept {
 RunLock::~RunLock() { release(); }
 
 Result<RunLock> RunLock::acquire(const std::string& ledger_path, std::string_view key) {
-  constexpr mode_t kMode = 0644;
   const std::string path = fmt::format("{}.{:016x}.lock", ledger_path, fnv1a(key));
+  const auto give_up = std::chrono::steady_clock::now() + kGrace;
   for (;;) {
-    const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode);
-    if (descriptor < 0) {
-      return make_status(StatusCode::unavailable, "the lock file {} cannot be made: {}", path,
-                         std::strerror(errno));
-    }
-    RunLock lock(descriptor, path);
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-      const int error = errno;
-      lock.path_.clear();  // not ours to remove
-      if (error == EINTR) continue;
-      if (error != EWOULDBLOCK) {
-        return make_status(StatusCode::unavailable, "locking {} failed: {}", path, std::strerror(error));
-      }
+    std::string owner;
+    auto lock = try_acquire(path, owner);
+    if (!lock.ok() || lock->descriptor_ >= 0) return lock;
+    if (std::chrono::steady_clock::now() >= give_up) {
       return make_status(
           StatusCode::unavailable,
-          "process {} is tuning the same device, kernel, shape and batches with the ledger {}; wait "
-          "for it, or use another ledger",
-          read_owner(descriptor), ledger_path);
+          "process {} is tuning the same device, kernel, shape and batches with the ledger {}; "
+          "wait for it, or use another ledger",
+          owner, ledger_path);
     }
-    if (!is_current(descriptor, path)) {
-      lock.path_.clear();
-      continue;
-    }
-    const std::string owner = std::to_string(getpid());
-    if (ftruncate(descriptor, 0) != 0 ||
-        pwrite(descriptor, owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {
-      return make_status(StatusCode::unavailable, "writing {} failed: {}", path, std::strerror(errno));
-    }
-    return lock;
+    std::this_thread::sleep_for(kRetryEvery);
   }
+}
+
+Result<RunLock> RunLock::try_acquire(const std::string& path, std::string& owner) {
+  constexpr mode_t kMode = 0644;
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode);
+  if (descriptor < 0) {
+    return make_status(StatusCode::unavailable, "the lock file {} cannot be made: {}", path,
+                       std::strerror(errno));
+  }
+  RunLock lock(descriptor, {});  // without a path: the file is not ours to remove yet
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return make_status(StatusCode::unavailable, "locking {} failed: {}", path, std::strerror(errno));
+    }
+    owner = read_owner(descriptor);
+    return RunLock();
+  }
+  if (!is_current(descriptor, path)) return RunLock();
+  lock.path_ = path;
+  const std::string us = std::to_string(getpid());
+  if (ftruncate(descriptor, 0) != 0 ||
+      pwrite(descriptor, us.data(), us.size(), 0) != static_cast<ssize_t>(us.size())) {
+    return make_status(StatusCode::unavailable, "writing {} failed: {}", path, std::strerror(errno));
+  }
+  return lock;
 }
 
 void RunLock::release() {

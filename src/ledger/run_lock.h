@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "wavefill/status.h"
 
@@ -18,6 +19,7 @@ class RunLock {
   RunLock& operator=(RunLock&& other) noexcept;
   ~RunLock();
 
+  // Waits a few seconds for a process that is just dying.
   // Errors: unavailable (held by another process, whose pid is named, or the file cannot be made).
   static Result<RunLock> acquire(const std::string& ledger_path, std::string_view key);
 
@@ -25,6 +27,9 @@ class RunLock {
 
  private:
   RunLock(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+
+  // Holds nothing if another process has the lock; `owner` is then its pid.
+  static Result<RunLock> try_acquire(const std::string& path, std::string& owner);
 
   int descriptor_ = -1;
   std::string path_;

@@ -44,6 +44,10 @@ std::string tooltip(const EffectPoint& point) {
                      percent(point.low, 1), percent(point.high, 1), point.verdict);
 }
 
+std::string noise_tooltip(const EffectPoint& point) {
+  return fmt::format("noise at batch {}: {:.1f}% either way", point.batch, point.noise * 100);
+}
+
 std::string verdict_class(std::string_view verdict) {
   if (verdict == "FASTER") return "faster";
   if (verdict == "SLOWER") return "slower";
@@ -51,16 +55,18 @@ std::string verdict_class(std::string_view verdict) {
   return verdict.empty() ? "stays" : "same";
 }
 
-// The shape says the verdict too: up FASTER, down SLOWER, a dot SAME, a ring UNDECIDED.
-void draw_mark(Svg& svg, Point at, const EffectPoint& point) {
-  if (point.verdict == "FASTER" || point.verdict == "SLOWER") {
-    const double tip = point.verdict == "FASTER" ? -kMark : kMark;
-    svg.polygon(std::array<Point, 3>{Point{at.x, at.y + tip}, Point{at.x - kMark, at.y - tip * 0.8},
-                                     Point{at.x + kMark, at.y - tip * 0.8}},
-                "effect");
-  }
-  const bool is_round = point.verdict != "FASTER" && point.verdict != "SLOWER";
-  svg.circle(at, is_round ? kRound : 2 * kMark, is_round ? "effect" : "target", tooltip(point));
+// The shape says the verdict too: up FASTER, down SLOWER, a ring UNDECIDED, a dot otherwise.
+void draw_mark(Svg& svg, Point at, std::string_view verdict) {
+  if (verdict != "FASTER" && verdict != "SLOWER") return svg.circle(at, kRound, "effect");
+  const double tip = verdict == "FASTER" ? -kMark : kMark;
+  svg.polygon(std::array<Point, 3>{Point{at.x, at.y + tip}, Point{at.x - kMark, at.y - tip * 0.8},
+                                   Point{at.x + kMark, at.y - tip * 0.8}},
+              "effect");
+}
+
+// Invisible, and larger than a mark: easy to point at.
+void draw_target(Svg& svg, Point at, const EffectPoint& point) {
+  svg.circle(at, 2 * kMark, "target", tooltip(point));
 }
 
 AltText alt_text(std::span<const EffectPoint> points, std::string_view id) {
@@ -88,25 +94,21 @@ constexpr double kKeyStep = 116.0;
 void draw_key(Svg& svg) {
   double x = kLeft + 120.0;
   for (const char* verdict : {"FASTER", "SAME", "UNDECIDED", "SLOWER"}) {
-    EffectPoint sample;
-    sample.verdict = verdict;
     svg.open_group(verdict_class(verdict));
-    draw_mark(svg, {x, 10.0}, sample);
+    draw_mark(svg, {x, 10.0}, verdict);
     svg.text({x + 12, 14.0}, verdict, "label start verdict");
     svg.close_group();
     x += kKeyStep;
   }
 }
 
-void draw_column(Svg& svg, const EffectPoint& point, double x, double width, const Scale& y) {
-  svg.rect(
-      {.x = x - width / 2, .y = y(point.noise), .width = width, .height = y(-point.noise) - y(point.noise)},
-      "noise-band", fmt::format("noise at batch {}: {:.1f}% either way", point.batch, point.noise * 100));
+void draw_column(Svg& svg, const EffectPoint& point, double x, const Scale& y) {
   svg.open_group(verdict_class(point.verdict));
   svg.line({x, y(point.low)}, {x, y(point.high)}, "whisker");
   svg.line({x - kCap, y(point.low)}, {x + kCap, y(point.low)}, "whisker");
   svg.line({x - kCap, y(point.high)}, {x + kCap, y(point.high)}, "whisker");
-  draw_mark(svg, {x, y(point.effect)}, point);
+  draw_mark(svg, {x, y(point.effect)}, point.verdict);
+  draw_target(svg, {x, y(point.effect)}, point);
   svg.close_group();
 }
 
@@ -117,19 +119,24 @@ std::string draw_columns(std::span<const EffectPoint> points) {
   Svg svg(kWidth, kTop + kHeight + 40.0, alt_text(points, "effects"));
   svg.text({kLeft - 8, 14.0}, "tokens/s", "label start unit");
   draw_key(svg);
-  const std::vector<double> ticks = nice_ticks(range.min, range.max, 5);
-  double last_label_x = -INFINITY;
+  const auto x_of = [&](std::size_t i) { return kLeft + step * (static_cast<double>(i) + 0.5); };
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const double x = kLeft + step * (static_cast<double>(i) + 0.5);
-    draw_column(svg, points[i], x, step, y);
-    const std::string label = std::to_string(points[i].batch);
-    if (x - last_label_x < text_width(label, 12.0) + 12.0) continue;
-    svg.text({x, kTop + kHeight + 16}, label, "label middle");
-    last_label_x = x;
+    const double noise = points[i].noise;
+    svg.rect({.x = x_of(i) - step / 2, .y = y(noise), .width = step, .height = y(-noise) - y(noise)},
+             "noise-band", noise_tooltip(points[i]));
   }
+  const std::vector<double> ticks = nice_ticks(range.min, range.max, 5);
   for (const double tick : ticks) {
     svg.line({kLeft, y(tick)}, {kWidth - kRight, y(tick)}, std::abs(tick) < 1e-12 ? "axis" : "grid");
     svg.text({kLeft - 8, y(tick) + 4}, tick_label(ticks, tick), "label end");
+  }
+  double last_label_x = -INFINITY;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    draw_column(svg, points[i], x_of(i), y);
+    const std::string label = std::to_string(points[i].batch);
+    if (x_of(i) - last_label_x < text_width(label, 12.0) + 12.0) continue;
+    svg.text({x_of(i), kTop + kHeight + 16}, label, "label middle");
+    last_label_x = x_of(i);
   }
   svg.text({(kLeft + kWidth - kRight) / 2, kTop + kHeight + 34}, "batch size", "label middle unit");
   return svg.str();
@@ -144,17 +151,13 @@ constexpr double kRowTop = 28.0;
 constexpr double kRowHeight = 22.0;
 
 void draw_row(Svg& svg, const EffectPoint& point, double y, const Scale& x) {
-  svg.rect({.x = x(-point.noise),
-            .y = y - kRowHeight / 2,
-            .width = x(point.noise) - x(-point.noise),
-            .height = kRowHeight},
-           "noise-band");
   svg.open_group(verdict_class(point.verdict));
   svg.text({kAxisLeft - 10, y + 4}, std::to_string(point.batch), "label end");
   svg.line({x(point.low), y}, {x(point.high), y}, "whisker");
   svg.line({x(point.low), y - kCap}, {x(point.low), y + kCap}, "whisker");
   svg.line({x(point.high), y - kCap}, {x(point.high), y + kCap}, "whisker");
-  draw_mark(svg, {x(point.effect), y}, point);
+  draw_mark(svg, {x(point.effect), y}, point.verdict);
+  draw_target(svg, {x(point.effect), y}, point);
   svg.text({kNarrowWidth - 2, y + 4},
            point.verdict.empty() ? "deployed" : percent(point.effect, 1) + " " + point.verdict,
            "label end verdict");
@@ -167,14 +170,18 @@ std::string draw_rows(std::span<const EffectPoint> points) {
   const double bottom = kRowTop + kRowHeight * static_cast<double>(points.size());
   Svg svg(kNarrowWidth, bottom + 40.0, alt_text(points, "effects-narrow"));
   svg.text({kAxisLeft - 10, kRowTop - 12}, "batch", "label end unit");
+  const auto top_of = [](std::size_t i) { return kRowTop + kRowHeight * static_cast<double>(i); };
   for (std::size_t i = 0; i < points.size(); ++i) {
-    draw_row(svg, points[i], kRowTop + kRowHeight * (static_cast<double>(i) + 0.5), x);
+    const double noise = points[i].noise;
+    svg.rect({.x = x(-noise), .y = top_of(i), .width = x(noise) - x(-noise), .height = kRowHeight},
+             "noise-band", noise_tooltip(points[i]));
   }
   const std::vector<double> ticks = nice_ticks(range.min, range.max, 4);
   for (const double tick : ticks) {
     svg.line({x(tick), kRowTop}, {x(tick), bottom}, std::abs(tick) < 1e-12 ? "axis" : "grid");
     svg.text({x(tick), bottom + 16}, tick_label(ticks, tick), "label middle");
   }
+  for (std::size_t i = 0; i < points.size(); ++i) draw_row(svg, points[i], top_of(i) + kRowHeight / 2, x);
   svg.text({(kAxisLeft + kAxisRight) / 2, bottom + 34}, "tokens/s against deployed", "label middle unit");
   return svg.str();
 }

@@ -82,10 +82,11 @@ void draw_labels(Svg& svg, const HeatMap& map, const Grid& grid) {
   const auto down = [&](const Box& box, const std::string& label) {
     svg.text({grid.left() - 10, center(box).y + 4}, label, "label end");
   };
+  const double least_gap = grid.is_wide() ? 8.0 : 2.0;
   double last_x = -INFINITY;
   const auto across = [&](const Box& box, const std::string& label) {
     const std::string shown = is_number(label) ? label : shortened(label, box.width);
-    if (center(box).x - last_x < text_width(shown, kFontSize) + 2) return;
+    if (center(box).x - last_x < text_width(shown, kFontSize) + least_gap) return;
     svg.text({center(box).x, kTop - 8}, shown, "label middle");
     last_x = center(box).x;
   };

@@ -42,7 +42,7 @@ std::vector<std::int32_t> batches_of(const ThroughputFigure& figure) {
   }
   for (const WavePoint& point : figure.waves) batches.push_back(point.batch);
   std::ranges::sort(batches);
-  batches.erase(std::ranges::unique(batches).begin(), batches.end());
+  batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
   return batches;
 }
 

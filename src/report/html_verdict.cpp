@@ -32,8 +32,11 @@ std::string worst_fact(const Report& report) {
   }
   if (worst == nullptr || report.keeps_deployed)
     return fact("Worst batch", "unchanged", "", "the deployed setting stays");
-  return fact("Worst batch", percent_text(gain_of(*worst).value), verdict_class(verdict_of(*worst)),
-              fmt::format("at batch {}, {}", worst->batch, verdict_of(*worst)));
+  const bool stays = &worst->chosen() == &worst->deployed();
+  return fact("Worst batch", percent_text(stays ? 0.0 : gain_of(*worst).value),
+              stays ? "" : verdict_class(verdict_of(*worst)),
+              stays ? fmt::format("at batch {}, where the deployed setting stays", worst->batch)
+                    : fmt::format("at batch {}, {}", worst->batch, verdict_of(*worst)));
 }
 
 std::string noise_fact(const Report& report) {

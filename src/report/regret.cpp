@@ -69,7 +69,8 @@ std::vector<std::string> settings_everywhere(const std::vector<Batch>& batches) 
   std::erase_if(names, [&](const std::string& name) {
     return std::ranges::any_of(batches, [&](const Batch& batch) { return find_arm(batch, name) == nullptr; });
   });
-  std::ranges::stable_partition(names, [](const std::string& name) { return !is_split_count(name); });
+  std::stable_partition(names.begin(), names.end(),
+                        [](const std::string& name) { return !is_split_count(name); });
   return names;
 }
 
