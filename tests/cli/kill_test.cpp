@@ -30,7 +30,8 @@ Json log_of(const TemporaryDirectory& directory, const std::string& more = "") {
 // Samples of each (phase, batch, setting, replica) of the only run.
 std::map<std::string, std::int64_t> samples_of(const TemporaryDirectory& directory) {
   std::map<std::string, std::int64_t> samples;
-  for (const Json& arm : log_of(directory, "--run 1")["arms"]) {
+  const Json log = log_of(directory, "--run 1");
+  for (const Json& arm : log.at("arms")) {
     const std::string name =
         arm["phase"].dump() + arm["batch"].dump() + arm["setting"].dump() + arm["replica"].dump();
     samples[name] = arm["samples"].get<std::int64_t>() + arm["contaminated"].get<std::int64_t>();
