@@ -25,7 +25,7 @@ struct Command {
 
 std::span<const Command> commands();
 
-// A file each.
+// A file each, in commands/.
 Action define_devices(OptionSet& set);
 Action define_kernels(OptionSet& set);
 Action define_plan(OptionSet& set);
