@@ -78,9 +78,11 @@ struct DecodeArgs {
   float sm_scale = 0.0F;        // > 0 and finite; 512^-0.5 for DeepSeek-V4
   OutputView out;
   LseView lse;
-  void* workspace = nullptr;  // at least workspace_bytes(plan), 256-byte aligned
+  void* workspace = nullptr;  // at least Decoder::workspace_bytes(plan), 256-byte aligned
   std::size_t workspace_size_bytes = 0;
   bool check_indices = false;  // an index at or beyond the pool is an error instead of undefined
+  // Where Decoder::prepare() wrote the plan; nullptr: the call carries it, by the workspace if need be.
+  const void* plan_memory = nullptr;
 };
 
 // Contiguous views of a shape: the strides a freshly allocated tensor has.

@@ -52,6 +52,19 @@ class WAVEFILL_API Decoder {
   Result<SplitPlan> plan(const DecodeShape& shape, std::span<const std::int32_t> lengths = {},
                          std::span<const std::int32_t> extra_lengths = {}) const;
 
+  // Bytes that run() needs at args.workspace, 256-byte aligned: the partials, and on a GPU the plan itself
+  // where its rows are cut unlike. 0 where rows are whole and alike.
+  std::size_t workspace_bytes(const SplitPlan& plan) const;
+
+  // Device memory in which prepare() lays `plan` ready; 0 where it travels with the call, as on a CPU.
+  std::size_t plan_memory_bytes(const SplitPlan& plan) const;
+
+  // Queues the writing of `plan` into `memory` (16-byte aligned): once a step, for every layer's call with
+  // args.plan_memory = memory. Without it, each call writes the plan into its workspace.
+  // Errors: resource_exhausted (memory_size_bytes), invalid_argument (alignment), mismatch.
+  Status prepare(const SplitPlan& plan, void* memory, std::size_t memory_size_bytes,
+                 void* stream = nullptr) const;
+
   // Writes args.out and args.lse. Allocates nothing. stream: a cudaStream_t, ignored by the CPU.
   // Errors: mismatch (the plan was made for something else; gives both values), invalid_argument,
   // resource_exhausted (workspace).

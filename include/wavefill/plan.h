@@ -131,7 +131,8 @@ struct WaveStats {
 };
 WAVEFILL_API WaveStats wave_stats(const SplitPlan& plan);
 
-// Bytes of workspace `plan` needs: num_partials * num_heads * (512 + 1) fp32, and 0 without partials.
+// Bytes of `plan`'s partials: num_partials * num_heads * (512 + 1) fp32, and 0 without any. What a call needs
+// on a device, which may be more, is Decoder::workspace_bytes().
 WAVEFILL_API std::size_t workspace_bytes(const SplitPlan& plan);
 
 // ceil(length / kv_tile) + ceil(extra_length / kv_tile): no tile spans both caches.

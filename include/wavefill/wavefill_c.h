@@ -127,8 +127,14 @@ WAVEFILL_API int wf_plan_create(const wf_decoder* decoder, const wf_shape* shape
                                 wf_plan** plan);
 WAVEFILL_API void wf_plan_destroy(wf_plan* plan); /* NULL is allowed */
 
-/* 0 where no row is split. */
+/* What wf_decoder_run() needs of the decoder that made the plan; 0 where rows are whole and alike. */
 WAVEFILL_API int wf_plan_workspace_bytes(const wf_plan* plan, size_t* workspace_bytes);
+
+/* Device memory in which wf_decoder_prepare() lays the plan ready: once a step, for every layer's call with
+ * args.plan_memory. 0 where it travels with the call, as on a CPU; then nothing needs to be prepared. */
+WAVEFILL_API int wf_plan_memory_bytes(const wf_plan* plan, size_t* memory_bytes);
+WAVEFILL_API int wf_decoder_prepare(const wf_decoder* decoder, const wf_plan* plan, void* memory,
+                                    size_t memory_size_bytes, void* stream);
 
 typedef struct wf_plan_stats {
   size_t struct_size;
@@ -194,6 +200,8 @@ typedef struct wf_decode_args {
   size_t workspace_size_bytes;
   float sm_scale;        /* > 0; 512^-0.5 for DeepSeek-V4 */
   int32_t check_indices; /* 1: an index at or beyond the pool is an error; 0: undefined */
+  const void*
+      plan_memory; /* where wf_decoder_prepare() wrote the plan, 16-byte aligned; NULL: the call carries it */
 } wf_decode_args;
 
 #define WF_DECODE_ARGS_INIT \

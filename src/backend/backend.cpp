@@ -36,13 +36,15 @@ Status check_kernel(const Backend& backend, const KernelSpec& planned) {
       planned.name, planned.heads_per_cta, planned.kv_tile, planned.ctas_per_sm, backend.device().name);
 }
 
-Status check_workspace(const SplitPlan& plan, const DecodeArgs& args) {
-  const std::size_t needed = workspace_bytes(plan);
+Status check_workspace(const Backend& backend, const SplitPlan& plan, const DecodeArgs& args) {
+  const std::size_t needed =
+      args.plan_memory != nullptr ? workspace_bytes(plan) : backend.workspace_bytes(plan);
   if (needed == 0) return {};
   if (args.workspace == nullptr || args.workspace_size_bytes < needed) {
-    return make_status(
-        StatusCode::resource_exhausted, "workspace is {} bytes; allowed: >= {} for {} partials",
-        args.workspace == nullptr ? 0 : args.workspace_size_bytes, needed, plan.num_partials());
+    return make_status(StatusCode::resource_exhausted,
+                       "workspace is {} bytes; allowed: >= {} for {} partials of {} work items",
+                       args.workspace == nullptr ? 0 : args.workspace_size_bytes, needed, plan.num_partials(),
+                       plan.items.size());
   }
   if (reinterpret_cast<std::uintptr_t>(args.workspace) % kWorkspaceAlignment != 0) {
     return invalid_argument("workspace is at {}; allowed: a multiple of {} bytes", args.workspace,
@@ -53,13 +55,21 @@ Status check_workspace(const SplitPlan& plan, const DecodeArgs& args) {
 
 }  // namespace
 
+std::size_t Backend::workspace_bytes(const SplitPlan& plan) const { return wavefill::workspace_bytes(plan); }
+
+std::size_t Backend::plan_memory_bytes(const SplitPlan&) const { return 0; }
+
+Status Backend::prepare(const SplitPlan&, void*, std::size_t, void*) const { return {}; }
+
+int Backend::memory_device() const { return kHostMemory; }
+
 Status check_run(const Backend& backend, const SplitPlan& plan, const DecodeArgs& args) {
   WAVEFILL_RETURN_IF_ERROR(validate(args));
   WAVEFILL_RETURN_IF_ERROR(same("device", plan.device.name, backend.device().name));
   WAVEFILL_RETURN_IF_ERROR(same("num_sms", plan.device.num_sms, backend.device().num_sms));
   WAVEFILL_RETURN_IF_ERROR(check_kernel(backend, plan.kernel));
   WAVEFILL_RETURN_IF_ERROR(check_shape(plan.shape, args.shape));
-  return check_workspace(plan, args);
+  return check_workspace(backend, plan, args);
 }
 
 }  // namespace wavefill

@@ -1,6 +1,7 @@
 // The seam between what is decided (plans) and who does it (a CPU, a GPU).
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "wavefill/decode_args.h"
@@ -8,6 +9,8 @@
 #include "wavefill/plan.h"
 
 namespace wavefill {
+
+inline constexpr int kHostMemory = -1;
 
 // A device that can run decode attention. Immutable after creation; const members are thread-safe.
 class Backend {
@@ -22,6 +25,22 @@ class Backend {
 
   // ok, or unsupported with the parameter that `kernel` cannot take and the values it can.
   virtual Status supports(const KernelSpec& kernel, const DecodeShape& shape) const = 0;
+
+  // Bytes that run() needs at args.workspace: the partials, and whatever else this device needs of `plan`
+  // where args.plan_memory does not hold it. Here: the partials.
+  virtual std::size_t workspace_bytes(const SplitPlan& plan) const;
+
+  // Bytes of this device's memory in which prepare() lays `plan` ready; 0 where it travels with the call.
+  virtual std::size_t plan_memory_bytes(const SplitPlan& plan) const;
+
+  // Queues the writing of `plan` into `memory`, 16-byte aligned: made once a step, so that a call with
+  // args.plan_memory = memory need not write it again. Does nothing where plan_memory_bytes(plan) is 0.
+  // Errors: resource_exhausted (memory_size_bytes), invalid_argument (alignment), mismatch (kernel).
+  virtual Status prepare(const SplitPlan& plan, void* memory, std::size_t memory_size_bytes,
+                         void* stream) const;
+
+  // The CUDA device in whose memory a call's tensors lie, or kHostMemory.
+  virtual int memory_device() const;
 
   // Writes args.out and args.lse by the plan. Allocates nothing. `stream` is a cudaStream_t, ignored by
   // the CPU. Callers have had check_run() say ok.

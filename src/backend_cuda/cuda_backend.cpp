@@ -23,9 +23,9 @@ using namespace cuda;
 constexpr std::size_t kImageAlignment = 16;
 constexpr std::int32_t kDependentLaunchCapability = 90;
 
-class CudaBackendImpl final : public CudaBackend {
+class CudaBackend final : public Backend {
  public:
-  CudaBackendImpl(int ordinal, DeviceSpec device, std::vector<TableRow> table)
+  CudaBackend(int ordinal, DeviceSpec device, std::vector<TableRow> table)
       : ordinal_(ordinal), device_(std::move(device)), table_(std::move(table)) {
     for (const TableRow& row : table_) specs_.push_back(row.spec);
   }
@@ -38,8 +38,10 @@ class CudaBackendImpl final : public CudaBackend {
     return row.ok() ? supports_shape(**row, shape) : row.status();
   }
 
-  std::size_t run_workspace_bytes(const SplitPlan& plan) const override {
-    const std::size_t partials = workspace_bytes(plan);
+  int memory_device() const override { return ordinal_; }
+
+  std::size_t workspace_bytes(const SplitPlan& plan) const override {
+    const std::size_t partials = wavefill::workspace_bytes(plan);
     const std::size_t image = plan_memory_bytes(plan);
     return image == 0 ? partials : round_up(partials, kImageAlignment) + image;
   }
@@ -48,31 +50,21 @@ class CudaBackendImpl final : public CudaBackend {
     return uniform_plan(plan) ? 0 : plan_image_bytes(plan);
   }
 
-  Result<PreparedPlan> prepare(const SplitPlan& plan, void* memory, std::size_t memory_size_bytes,
-                               void* stream) const override {
+  Status prepare(const SplitPlan& plan, void* memory, std::size_t memory_size_bytes,
+                 void* stream) const override {
+    WAVEFILL_RETURN_IF_ERROR(find(plan.kernel).status());
+    if (uniform_plan(plan)) return {};
     const DeviceScope scope(ordinal_);
     WAVEFILL_RETURN_IF_ERROR(scope.status());
-    const auto params = place_plan(plan, memory, memory_size_bytes, stream);
-    if (!params.ok()) return params.status();
-    return PreparedPlan{.plan = plan, .params = *params};
+    return write_image(plan, memory, memory_size_bytes, stream);
   }
 
   Status run(const SplitPlan& plan, const DecodeArgs& args, void* stream) const override {
     const DeviceScope scope(ordinal_);
     WAVEFILL_RETURN_IF_ERROR(scope.status());
-    const std::size_t behind_partials =
-        std::min(round_up(workspace_bytes(plan), kImageAlignment), args.workspace_size_bytes);
-    const auto params =
-        place_plan(plan, static_cast<std::byte*>(args.workspace) + behind_partials,
-                   args.workspace == nullptr ? 0 : args.workspace_size_bytes - behind_partials, stream);
+    const auto params = place_plan(plan, args, stream);
     if (!params.ok()) return params.status();
     return run_placed(plan, *params, args, stream);
-  }
-
-  Status run(const PreparedPlan& prepared, const DecodeArgs& args, void* stream) const override {
-    const DeviceScope scope(ordinal_);
-    WAVEFILL_RETURN_IF_ERROR(scope.status());
-    return run_placed(prepared.plan, prepared.params, args, stream);
   }
 
  private:
@@ -87,23 +79,35 @@ class CudaBackendImpl final : public CudaBackend {
     return {.stream = stream, .dependent_launch = device_.compute_capability >= kDependentLaunchCapability};
   }
 
-  Result<PlanParams> place_plan(const SplitPlan& plan, void* memory, std::size_t size_bytes,
-                                void* stream) const {
+  // Where kernels find the plan: in their parameters, where prepare() wrote it, or behind the partials.
+  Result<PlanParams> place_plan(const SplitPlan& plan, const DecodeArgs& args, void* stream) const {
     if (const auto uniform = uniform_plan(plan)) return *uniform;
+    if (args.plan_memory != nullptr) {
+      WAVEFILL_RETURN_IF_ERROR(check_image_alignment(args.plan_memory));
+      return image_params(plan, args.plan_memory);
+    }
+    const std::size_t behind_partials =
+        std::min(round_up(wavefill::workspace_bytes(plan), kImageAlignment), args.workspace_size_bytes);
+    auto* memory = static_cast<std::byte*>(args.workspace) + behind_partials;
+    WAVEFILL_RETURN_IF_ERROR(write_image(
+        plan, memory, args.workspace == nullptr ? 0 : args.workspace_size_bytes - behind_partials, stream));
+    return image_params(plan, memory);
+  }
+
+  static Status check_image_alignment(const void* memory) {
+    if (reinterpret_cast<std::uintptr_t>(memory) % kImageAlignment == 0) return {};
+    return invalid_argument("memory for the plan is at {}; allowed: a multiple of {} bytes", memory,
+                            kImageAlignment);
+  }
+
+  Status write_image(const SplitPlan& plan, void* memory, std::size_t size_bytes, void* stream) const {
+    if (memory == nullptr) size_bytes = 0;
     if (size_bytes < plan_image_bytes(plan)) {
       return make_status(StatusCode::resource_exhausted,
                          "memory for the plan is {} bytes; allowed: >= {} for {} work items", size_bytes,
                          plan_image_bytes(plan), plan.items.size());
     }
-    if (reinterpret_cast<std::uintptr_t>(memory) % kImageAlignment != 0) {
-      return invalid_argument("memory for the plan is at {}; allowed: a multiple of {} bytes", memory,
-                              kImageAlignment);
-    }
-    WAVEFILL_RETURN_IF_ERROR(upload(plan, memory, stream));
-    return image_params(plan, memory);
-  }
-
-  Status upload(const SplitPlan& plan, void* memory, void* stream) const {
+    WAVEFILL_RETURN_IF_ERROR(check_image_alignment(memory));
     const std::size_t num_words = plan_image_bytes(plan) / sizeof(std::int32_t);
     for (std::size_t begin = 0; begin < num_words; begin += kUploadWords) {
       const std::size_t count = std::min<std::size_t>(kUploadWords, num_words - begin);
@@ -164,15 +168,15 @@ class CudaBackendImpl final : public CudaBackend {
 
 }  // namespace
 
-Result<std::unique_ptr<CudaBackend>> make_cuda_backend(int ordinal) {
+Result<std::unique_ptr<Backend>> make_cuda_backend(int ordinal) {
   auto device = cuda::query_device(ordinal);
   if (!device.ok()) return device.status();
   const cuda::DeviceScope scope(ordinal);
   WAVEFILL_RETURN_IF_ERROR(scope.status());
   auto table = cuda::make_kernel_table(*device);
   if (!table.ok()) return table.status();
-  return std::unique_ptr<CudaBackend>(
-      std::make_unique<CudaBackendImpl>(ordinal, *std::move(device), *std::move(table)));
+  return std::unique_ptr<Backend>(
+      std::make_unique<CudaBackend>(ordinal, *std::move(device), *std::move(table)));
 }
 
 }  // namespace wavefill

@@ -47,15 +47,15 @@ void set_strides(const DecodeShape& shape, std::int32_t topk, wf_sparse_cache& c
   cache.lengths_stride_s_q = lengths.stride_s_q;
 }
 
-// Sizes of the first release: none of these structs has grown yet. None may end in padding: an older
+// Sizes of the first release. No struct may end in padding: an older
 // caller's stray bytes would be read as the field that is put there later.
 static_assert(sizeof(wf_shape) == offsetof(wf_shape, reserved) + sizeof(std::int32_t));
 static_assert(sizeof(wf_decoder_options) ==
               offsetof(wf_decoder_options, batch_invariant) + sizeof(std::int32_t));
-static_assert(sizeof(wf_decode_args) == offsetof(wf_decode_args, check_indices) + sizeof(std::int32_t));
+static_assert(sizeof(wf_decode_args) == offsetof(wf_decode_args, plan_memory) + sizeof(const void*));
 constexpr std::size_t kFirstShapeBytes = sizeof(wf_shape);
 constexpr std::size_t kFirstOptionsBytes = sizeof(wf_decoder_options);
-constexpr std::size_t kFirstArgsBytes = sizeof(wf_decode_args);
+constexpr std::size_t kFirstArgsBytes = offsetof(wf_decode_args, plan_memory);
 
 }  // namespace
 
@@ -119,7 +119,8 @@ Result<DecodeArgs> to_args(const DecodeShape& shape, const wf_decode_args* args)
                     .lse = to_view<LseView>(known.lse),
                     .workspace = known.workspace,
                     .workspace_size_bytes = known.workspace_size_bytes,
-                    .check_indices = *check_indices};
+                    .check_indices = *check_indices,
+                    .plan_memory = known.plan_memory};
 }
 
 Status set_contiguous_strides(const DecodeShape& shape, wf_decode_args* args) {

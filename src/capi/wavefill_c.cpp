@@ -19,6 +19,8 @@ struct wf_decoder {
 
 struct wf_plan {
   wavefill::SplitPlan plan;
+  std::size_t workspace_bytes;  // of the decoder that made it, and so is the next
+  std::size_t memory_bytes;
 };
 
 namespace wavefill::capi {
@@ -74,7 +76,10 @@ Status create_plan(const wf_decoder* decoder, const wf_shape* shape,
   if (!converted.ok()) return converted.status();
   Result<SplitPlan> plan = decoder->decoder.plan(*converted, *lengths, *extra_lengths);
   if (!plan.ok()) return plan.status();
-  *out = new wf_plan{.plan = *std::move(plan)};
+  const std::size_t workspace_bytes = decoder->decoder.workspace_bytes(*plan);
+  const std::size_t memory_bytes = decoder->decoder.plan_memory_bytes(*plan);
+  *out =
+      new wf_plan{.plan = *std::move(plan), .workspace_bytes = workspace_bytes, .memory_bytes = memory_bytes};
   return {};
 }
 
@@ -196,8 +201,26 @@ int wf_plan_workspace_bytes(const wf_plan* plan, size_t* workspace_bytes) {
   return guarded([&]() -> Status {
     WAVEFILL_RETURN_IF_ERROR(check_not_null("plan", plan));
     WAVEFILL_RETURN_IF_ERROR(check_not_null("workspace_bytes", workspace_bytes));
-    *workspace_bytes = wavefill::workspace_bytes(plan->plan);
+    *workspace_bytes = plan->workspace_bytes;
     return {};
+  });
+}
+
+int wf_plan_memory_bytes(const wf_plan* plan, size_t* memory_bytes) {
+  return guarded([&]() -> Status {
+    WAVEFILL_RETURN_IF_ERROR(check_not_null("plan", plan));
+    WAVEFILL_RETURN_IF_ERROR(check_not_null("memory_bytes", memory_bytes));
+    *memory_bytes = plan->memory_bytes;
+    return {};
+  });
+}
+
+int wf_decoder_prepare(const wf_decoder* decoder, const wf_plan* plan, void* memory, size_t memory_size_bytes,
+                       void* stream) {
+  return guarded([&]() -> Status {
+    WAVEFILL_RETURN_IF_ERROR(check_not_null("decoder", decoder));
+    WAVEFILL_RETURN_IF_ERROR(check_not_null("plan", plan));
+    return decoder->decoder.prepare(plan->plan, memory, memory_size_bytes, stream);
   });
 }
 

@@ -84,6 +84,19 @@ Result<SplitPlan> Decoder::plan(const DecodeShape& shape, std::span<const std::i
   return make_plan(request);
 }
 
+std::size_t Decoder::workspace_bytes(const SplitPlan& plan) const {
+  return impl_->backend->workspace_bytes(plan);
+}
+
+std::size_t Decoder::plan_memory_bytes(const SplitPlan& plan) const {
+  return impl_->backend->plan_memory_bytes(plan);
+}
+
+Status Decoder::prepare(const SplitPlan& plan, void* memory, std::size_t memory_size_bytes,
+                        void* stream) const {
+  return impl_->backend->prepare(plan, memory, memory_size_bytes, stream);
+}
+
 Status Decoder::run(const SplitPlan& plan, const DecodeArgs& args, void* stream) const {
   WAVEFILL_RETURN_IF_ERROR(check_run(*impl_->backend, plan, args));
   return impl_->backend->run(plan, args, stream);

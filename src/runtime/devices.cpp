@@ -23,8 +23,9 @@ constexpr bool kHasCuda = true;
 
 Result<std::unique_ptr<Backend>> make_gpu_backend(std::int32_t ordinal) {
   auto backend = make_cuda_backend(ordinal);
-  if (!backend.ok()) return backend.status();
-  return std::unique_ptr<Backend>(*std::move(backend));
+  if (backend.ok()) return backend;
+  return make_status(backend.status().code(), "device is '{}{}': {}", kCudaPrefix, ordinal,
+                     backend.status().message());
 }
 #else
 constexpr bool kHasCuda = false;

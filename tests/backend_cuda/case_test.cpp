@@ -23,17 +23,24 @@ struct PolicyCase {
 constexpr PolicyCase kPolicies[] = {
     {"fixed=1", false}, {"fixed=3", false}, {"fixed=64", false}, {"balanced", false}, {"efficiency", true}};
 
-// Runs `plan` twice into poison. Empty, or what is wrong.
-std::string run_plan(CudaBackend& backend, const oracle::Case& test_case, const SplitPlan& plan,
+// Runs `plan` twice into poison, with the plan in the call and laid ready. Empty, or what is wrong.
+std::string run_plan(Backend& backend, const oracle::Case& test_case, const SplitPlan& plan,
                      oracle::Inputs& host, DeviceInputs& device, const oracle::Reference& expected) {
-  const DeviceBuffer workspace(backend.run_workspace_bytes(plan));
+  const DeviceBuffer workspace(backend.workspace_bytes(plan));
   DecodeArgs args = device.args();
   args.workspace = workspace.as();
   args.workspace_size_bytes = workspace.bytes();
+  const DeviceBuffer plan_memory(backend.plan_memory_bytes(plan));
   std::vector<Bf16Bits> first;
   for (int repeat = 0; repeat < 2; ++repeat) {
     device.poison_outputs();
     if (workspace.bytes() > 0) check_cuda(cudaMemset(workspace.as(), 0xFF, workspace.bytes()));
+    if (repeat == 1) {  // with the plan laid ready instead
+      const Status prepared = backend.prepare(plan, plan_memory.as(), plan_memory.bytes(), nullptr);
+      if (!prepared.ok()) return prepared.message();
+      args.plan_memory = plan_memory.as<const std::byte>();
+      args.workspace_size_bytes = workspace_bytes(plan);
+    }
     if (Status status = check_run(backend, plan, args); !status.ok()) return status.message();
     if (Status status = backend.run(plan, args, nullptr); !status.ok()) return status.message();
     const auto comparison = oracle::compare(expected, device.fetch_outputs(), test_case.tolerances);
@@ -46,7 +53,7 @@ std::string run_plan(CudaBackend& backend, const oracle::Case& test_case, const 
   return "";
 }
 
-Result<SplitPlan> plan_for(const CudaBackend& backend, const KernelSpec& kernel, const PolicyCase& policy,
+Result<SplitPlan> plan_for(const Backend& backend, const KernelSpec& kernel, const PolicyCase& policy,
                            const oracle::Case& test_case, const oracle::Inputs& host) {
   auto setting = parse_setting(policy.setting);
   if (!setting.ok()) return setting.status();
@@ -61,7 +68,7 @@ Result<SplitPlan> plan_for(const CudaBackend& backend, const KernelSpec& kernel,
 }
 
 // Every kernel that takes the case, every policy. Empty, or the first thing that is wrong.
-std::string run_case(CudaBackend& backend, const oracle::Case& test_case) {
+std::string run_case(Backend& backend, const oracle::Case& test_case) {
   oracle::Inputs host(test_case);
   const oracle::Reference expected = oracle::reference(host.args());
   DeviceInputs device(host);

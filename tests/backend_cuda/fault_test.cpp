@@ -87,9 +87,14 @@ TEST_F(FaultTest, PlanWithoutMemoryForItsImageIsRefused) {
   DecodeArgs args = device.args();
   args.workspace = partials.as();
   args.workspace_size_bytes = partials.bytes();
+  const Status checked = check_run(backend(), split, args);
+  EXPECT_EQ(checked.code(), StatusCode::resource_exhausted);
+  EXPECT_THAT(checked.message(), HasSubstr(std::to_string(backend().workspace_bytes(split))));
   const Status status = backend().run(split, args, nullptr);
   EXPECT_EQ(status.code(), StatusCode::resource_exhausted);
   EXPECT_THAT(status.message(), HasSubstr("memory for the plan"));
+  const Status prepared = backend().prepare(split, partials.as(), 16, nullptr);
+  EXPECT_EQ(prepared.code(), StatusCode::resource_exhausted);
   expect_usable();
 }
 
@@ -121,7 +126,7 @@ TEST_F(FaultTest, CapturedGraphReplaysWithOtherLengthsAndNothingOfTheHost) {
   cudaGraphExec_t exec = nullptr;
   {
     const SplitPlan balanced = plan(host, captured.shape, "balanced");
-    workspace = DeviceBuffer(backend().run_workspace_bytes(balanced));
+    workspace = DeviceBuffer(backend().workspace_bytes(balanced));
     DecodeArgs args = device.args();
     args.workspace = workspace.as();
     args.workspace_size_bytes = workspace.bytes();
@@ -168,7 +173,7 @@ TEST_F(FaultTest, RowHasTheSameBitsAloneAndInItsBatch) {
                                        .cost_model = {},
                                        .batch_invariant = true})
                                 .value();
-    const DeviceBuffer workspace(backend().run_workspace_bytes(split));
+    const DeviceBuffer workspace(backend().workspace_bytes(split));
     DecodeArgs args = device.args();
     args.shape = shape;
     args.workspace = workspace.as();

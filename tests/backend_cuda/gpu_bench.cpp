@@ -63,21 +63,21 @@ void check(const Status& status) {
 // One thing to time: a plan, its memory and its captured graph.
 class Candidate {
  public:
-  Candidate(const CudaBackend& backend, const Pool& pool, SplitPlan plan, cudaStream_t stream)
+  Candidate(const Backend& backend, const Pool& pool, SplitPlan plan, cudaStream_t stream)
       : plan_(std::move(plan)),
         workspace_(workspace_bytes(plan_)),
         plan_memory_(backend.plan_memory_bytes(plan_)),
         sets_(pool.num_sets(plan_.shape.batch)) {
-    const auto prepared = backend.prepare(plan_, plan_memory_.as(), plan_memory_.bytes(), stream);
-    check(prepared.status());
+    check(backend.prepare(plan_, plan_memory_.as(), plan_memory_.bytes(), stream));
     check_cuda(cudaStreamSynchronize(stream));
     check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     for (int set = 0; set < sets_; ++set) {
       DecodeArgs args = pool.args(plan_.shape, set);
       args.workspace = workspace_.as();
       args.workspace_size_bytes = workspace_.bytes();
+      args.plan_memory = plan_memory_.as<const std::byte>();
       check(check_run(backend, plan_, args));
-      check(backend.run(*prepared, args, stream));
+      check(backend.run(plan_, args, stream));
     }
     cudaGraph_t graph = nullptr;
     check_cuda(cudaStreamEndCapture(stream, &graph));
@@ -144,7 +144,7 @@ class Timer {
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
 // Adds each setting of one kernel that makes a plan of its own, and runs it once.
-void add_candidates(Candidates& candidates, std::vector<Bf16Bits>& first, const CudaBackend& backend,
+void add_candidates(Candidates& candidates, std::vector<Bf16Bits>& first, const Backend& backend,
                     const Pool& pool, const Options& options, const KernelSpec& kernel,
                     const DecodeShape& shape, const Timer& timer) {
   std::vector<SplitPlan> seen;
@@ -180,7 +180,7 @@ void print(const Candidate& candidate) {
               candidate.times_us.front(), candidate.times_us.back(), candidate.difference);
 }
 
-void bench_shape(const CudaBackend& backend, const Pool& pool, const Options& options, int heads, int batch,
+void bench_shape(const Backend& backend, const Pool& pool, const Options& options, int heads, int batch,
                  const Timer& timer) {
   const DecodeShape shape = pool.shape(heads, batch);
   Candidates candidates;

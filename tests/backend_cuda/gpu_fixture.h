@@ -28,10 +28,10 @@ class GpuTest : public ::testing::Test {
     GTEST_SKIP() << "no GPU: " << why_not_.message();
   }
 
-  static CudaBackend& backend() { return *backend_; }
+  static Backend& backend() { return *backend_; }
 
  private:
-  static inline std::unique_ptr<CudaBackend> backend_;
+  static inline std::unique_ptr<Backend> backend_;
   static inline Status why_not_;
 };
 

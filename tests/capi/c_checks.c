@@ -104,6 +104,10 @@ const char* check_null_arguments(void) {
 
   REQUIRE_ERROR(wf_plan_workspace_bytes(NULL, &bytes), WF_INVALID_ARGUMENT, "plan is NULL");
   REQUIRE_ERROR(wf_plan_workspace_bytes(plan, NULL), WF_INVALID_ARGUMENT, "workspace_bytes is NULL");
+  REQUIRE_ERROR(wf_plan_memory_bytes(NULL, &bytes), WF_INVALID_ARGUMENT, "plan is NULL");
+  REQUIRE_ERROR(wf_plan_memory_bytes(plan, NULL), WF_INVALID_ARGUMENT, "memory_bytes is NULL");
+  REQUIRE_ERROR(wf_decoder_prepare(NULL, plan, NULL, 0, NULL), WF_INVALID_ARGUMENT, "decoder is NULL");
+  REQUIRE_ERROR(wf_decoder_prepare(decoder, NULL, NULL, 0, NULL), WF_INVALID_ARGUMENT, "plan is NULL");
   REQUIRE_ERROR(wf_plan_get_stats(NULL, &stats), WF_INVALID_ARGUMENT, "plan is NULL");
   REQUIRE_ERROR(wf_plan_get_stats(plan, NULL), WF_INVALID_ARGUMENT, "stats is NULL");
   REQUIRE_ERROR(wf_set_contiguous_strides(NULL, &args), WF_INVALID_ARGUMENT, "shape is NULL");
@@ -274,6 +278,7 @@ const char* check_run_refusals(void) {
   wf_decode_args args = WF_DECODE_ARGS_INIT;
   tensors t;
   size_t bytes = 0;
+  size_t memory_bytes = 1;
   wf_plan_stats stats = WF_PLAN_STATS_INIT;
   REQUIRE(decoder != NULL);
   REQUIRE(wf_plan_create(decoder, &shape, NULL, 0, NULL, 0, &plan) == WF_OK);
@@ -285,6 +290,13 @@ const char* check_run_refusals(void) {
   REQUIRE(allocate(&shape, bytes, &t, &args));
 
   REQUIRE(wf_decoder_run(decoder, plan, &shape, &args, NULL) == WF_OK);
+  args.struct_size = offsetof(wf_decode_args, plan_memory); /* a caller of before that field */
+  args.plan_memory = t.workspace;                           /* what lies behind its struct */
+  REQUIRE(wf_decoder_run(decoder, plan, &shape, &args, NULL) == WF_OK);
+  args.struct_size = sizeof(args);
+  args.plan_memory = NULL;
+  REQUIRE(wf_plan_memory_bytes(plan, &memory_bytes) == WF_OK && memory_bytes == 0); /* a CPU reads the plan */
+  REQUIRE(wf_decoder_prepare(decoder, plan, NULL, 0, NULL) == WF_OK);
   REQUIRE_ERROR(wf_decoder_run(decoder, plan_of_larger, &shape, &args, NULL), WF_MISMATCH, "batch 3");
   args.workspace_size_bytes = bytes - 1;
   REQUIRE_ERROR(wf_decoder_run(decoder, plan, &shape, &args, NULL), WF_RESOURCE_EXHAUSTED, "workspace");

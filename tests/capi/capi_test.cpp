@@ -80,7 +80,8 @@ wf_decode_args to_c(const DecodeArgs& args) {
           .workspace = nullptr,
           .workspace_size_bytes = 0,
           .sm_scale = args.sm_scale,
-          .check_indices = args.check_indices ? 1 : 0};
+          .check_indices = args.check_indices ? 1 : 0,
+          .plan_memory = nullptr};
 }
 
 // The same decode through the C++ interface.

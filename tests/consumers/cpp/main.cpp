@@ -36,7 +36,7 @@ void decode(const std::string& setting_text) {
   auto plan = decoder->plan(shape);
   require(plan.status());
 
-  const std::size_t workspace_bytes = wavefill::workspace_bytes(*plan);
+  const std::size_t workspace_bytes = decoder->workspace_bytes(*plan);
   void* workspace = workspace_bytes == 0 ? nullptr : std::aligned_alloc(256, (workspace_bytes + 255) / 256 * 256);
   wavefill::DecodeArgs args;
   args.shape = shape;
