@@ -6,7 +6,7 @@
 namespace wavefill::cli {
 namespace {
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
     {.name = "devices",
      .summary = "list the devices here, and the known ones that can be planned for",
      .example = "wavefill devices",
@@ -33,6 +33,10 @@ constexpr std::array<Command, 7> kCommands = {{
      .example = "wavefill tune --device cpu --model dsv4-flash --tp 8 --batch 1-16 --budget 60s "
                 "--out profile.json --report report.html",
      .define = define_tune},
+    {.name = "decide",
+     .summary = "judge measurements taken elsewhere by the rule that tune decides by",
+     .example = "wavefill decide --records sweep.csv --deployed target-ctas=512 --workload 48-80",
+     .define = define_decide},
     {.name = "log",
      .summary = "list tuning runs and their decisions from the ledger",
      .example = "wavefill log --run 3",

@@ -3,22 +3,13 @@
 #include <fmt/format.h>
 
 #include "cli/interrupt.h"
-#include "core/errors.h"
 
 namespace wavefill::cli {
 
 Result<std::unique_ptr<Workbench>> open_workbench(const DeviceOptions& options) {
-  const Result<std::int32_t> threads = read_threads(options);
-  if (!threads.ok()) return threads.status();
-  const Result<std::unique_ptr<Backend>> backend = open_device(options);
+  Result<std::unique_ptr<Backend>> backend = open_device(options);
   if (!backend.ok()) return backend.status();
-  if ((*backend)->device().compute_capability != 0) {
-    return make_status(StatusCode::unavailable,
-                       "device is '{}'; allowed: cpu (this build measures on no GPU)", options.device);
-  }
-  CpuWorkbenchOptions workbench;
-  workbench.num_threads = *threads;
-  return make_cpu_workbench(workbench);
+  return make_workbench(*std::move(backend), {.kernel = options.kernel});
 }
 
 void ConsoleProgress::update(const ProgressUpdate& update) {

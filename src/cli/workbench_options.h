@@ -11,7 +11,7 @@
 
 namespace wavefill::cli {
 
-// Errors: those of open_device; unavailable (a device that this build cannot measure on).
+// Errors: those of open_device and make_workbench.
 Result<std::unique_ptr<Workbench>> open_workbench(const DeviceOptions& options);
 
 // Shows updates on the console; cancelled() after Ctrl-C while an InterruptGuard lives.

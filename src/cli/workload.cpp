@@ -17,17 +17,6 @@ using Weights = std::map<std::int32_t, double>;
 
 bool is_list(const std::string& text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
 
-Status add_weight(std::int64_t size, double weight, const std::vector<std::int32_t>& batches,
-                  Weights& weights) {
-  const auto served_by = std::ranges::lower_bound(batches, size);
-  if (served_by == batches.end()) {
-    return invalid_argument("--workload has batch {}; allowed: up to {}, the largest of --batch", size,
-                            batches.back());
-  }
-  weights[*served_by] += weight;
-  return {};
-}
-
 Result<double> parse_weight(std::string_view text) {
   double weight = 0.0;
   const auto [end, error] =
@@ -45,7 +34,7 @@ std::string_view without(std::string_view text, char first_of_comment) {
   return text;
 }
 
-Status add_line(std::string_view line, const std::vector<std::int32_t>& batches, Weights& weights) {
+Status add_line(std::string_view line, Weights& weights) {
   const std::size_t gap = line.find_first_of(" \t,");
   const Result<std::int64_t> size = parse_integer("batch", line.substr(0, gap), 1, kMaxBatch);
   if (!size.ok()) return size.status();
@@ -53,10 +42,11 @@ Status add_line(std::string_view line, const std::vector<std::int32_t>& batches,
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t,"), rest.size()));
   const Result<double> weight = parse_weight(rest);
   if (!weight.ok()) return weight.status();
-  return add_weight(*size, *weight, batches, weights);
+  weights[static_cast<std::int32_t>(*size)] += *weight;
+  return {};
 }
 
-Status add_file(const std::string& path, const std::vector<std::int32_t>& batches, Weights& weights) {
+Status add_file(const std::string& path, Weights& weights) {
   const Result<std::string> content = read_file("--workload", path);
   if (!content.ok()) return content.status();
   std::string_view text = *content;
@@ -65,7 +55,7 @@ Status add_file(const std::string& path, const std::vector<std::int32_t>& batche
     const std::string_view line = without(text.substr(0, end), '#');
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
     if (line.empty()) continue;
-    if (const Status status = add_line(line, batches, weights); !status.ok()) {
+    if (const Status status = add_line(line, weights); !status.ok()) {
       return make_status(StatusCode::corrupt_data, "{} line {}: {}", quote_text(path), number,
                          status.message());
     }
@@ -73,25 +63,54 @@ Status add_file(const std::string& path, const std::vector<std::int32_t>& batche
   return {};
 }
 
+std::vector<WorkloadWeight> listed(const Weights& weights) {
+  std::vector<WorkloadWeight> list;
+  for (const auto& [batch, weight] : weights) list.push_back({.batch = batch, .weight = weight});
+  return list;
+}
+
 }  // namespace
 
-Result<std::vector<WorkloadWeight>> read_workload(const std::string& text,
-                                                  const std::vector<std::int32_t>& batches) {
+Result<std::vector<WorkloadWeight>> parse_workload(const std::string& text) {
   Weights weights;
   if (is_list(text)) {
     const Result<std::vector<std::int32_t>> sizes = parse_batch_list("--workload", text);
     if (!sizes.ok()) return sizes.status();
-    for (const std::int32_t size : *sizes) WAVEFILL_RETURN_IF_ERROR(add_weight(size, 1.0, batches, weights));
+    for (const std::int32_t size : *sizes) weights[size] += 1.0;
   } else if (!text.empty()) {
-    WAVEFILL_RETURN_IF_ERROR(add_file(text, batches, weights));
+    WAVEFILL_RETURN_IF_ERROR(add_file(text, weights));
     double total = 0.0;
     for (const auto& [batch, weight] : weights) total += weight;
     if (total <= 0.0)
       return invalid_argument("--workload {} has no weight; allowed: at least one > 0", quote_text(text));
   }
-  std::vector<WorkloadWeight> workload;
-  for (const auto& [batch, weight] : weights) workload.push_back({.batch = batch, .weight = weight});
-  return workload;
+  return listed(weights);
+}
+
+ServedWorkload serve_workload(const std::vector<WorkloadWeight>& workload,
+                              const std::vector<std::int32_t>& batches) {
+  ServedWorkload served;
+  Weights weights;
+  for (const WorkloadWeight& size : workload) {
+    const auto served_by = std::ranges::lower_bound(batches, size.batch);
+    if (served_by == batches.end()) {
+      served.beyond.push_back(size);
+    } else {
+      weights[*served_by] += size.weight;
+    }
+  }
+  served.weights = listed(weights);
+  return served;
+}
+
+Result<std::vector<WorkloadWeight>> read_workload(const std::string& text,
+                                                  const std::vector<std::int32_t>& batches) {
+  const Result<std::vector<WorkloadWeight>> workload = parse_workload(text);
+  if (!workload.ok()) return workload;
+  ServedWorkload served = serve_workload(*workload, batches);
+  if (served.beyond.empty()) return std::move(served.weights);
+  return invalid_argument("--workload has batch {}; allowed: up to {}, the largest of --batch",
+                          served.beyond.front().batch, batches.back());
 }
 
 }  // namespace wavefill::cli

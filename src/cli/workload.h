@@ -10,11 +10,22 @@
 
 namespace wavefill::cli {
 
-// `text` is a list as in parse_batch_list ("48-80": these sizes, all alike), or else the path of a file with
-// a size and its weight a line ("64 0.25" or "64,0.25"; '#' starts a comment). A size that is not among
-// `batches` counts for the next larger one that is: what a server pads to.
-// Errors: invalid_argument (the list; a size beyond the largest batch), corrupt_data (the file: names the
-// line), not_found, unavailable.
+// The sizes and weights of `text`, by size: a list as in parse_batch_list ("48-80": these sizes, all alike),
+// or else the path of a file with a size and its weight a line ("64 0.25" or "64,0.25"; '#' starts a
+// comment). Empty for an empty text. Errors: invalid_argument (the list; no weight at all), corrupt_data (the
+// file: names the line), not_found, unavailable.
+Result<std::vector<WorkloadWeight>> parse_workload(const std::string& text);
+
+// A workload over the batches that there are. A size that is not among them counts for the next larger one:
+// what a server pads to.
+struct ServedWorkload {
+  std::vector<WorkloadWeight> weights;  // by batch
+  std::vector<WorkloadWeight> beyond;   // sizes that no batch serves
+};
+ServedWorkload serve_workload(const std::vector<WorkloadWeight>& workload,
+                              const std::vector<std::int32_t>& batches);  // ascending
+
+// Both; errors also invalid_argument for a size beyond the largest batch.
 Result<std::vector<WorkloadWeight>> read_workload(const std::string& text,
                                                   const std::vector<std::int32_t>& batches);
 

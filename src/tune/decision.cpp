@@ -205,7 +205,8 @@ Result<Decision> decide(const DecisionInput& input) {
   for (Rejected& proposal : unmeasured_proposals(*evidence, input)) {
     decision.rejected.push_back(std::move(proposal));
   }
-  decision.table = decision.decision == kPerBatchTable ? input.table : table_of(*evidence, decision.decision);
+  const bool is_known_table = decision.decision == kPerBatchTable && !input.table.empty();
+  decision.table = is_known_table ? input.table : table_of(*evidence, decision.decision);
   decision.verdicts = verdict_rows(*evidence);
   decision.next = next_measurement(*evidence, input, decision);
   decision.summary = summary_of(decision, input);

@@ -11,6 +11,8 @@
 
 #include "core/errors.h"
 #include "core/parse.h"
+#include "core/utf8.h"
+#include "wavefill/plan.h"
 
 namespace wavefill {
 namespace {
@@ -31,11 +33,22 @@ Status bad_line(std::size_t line, fmt::format_string<Args...> format, Args&&... 
                      fmt::format(format, std::forward<Args>(args)...));
 }
 
+// What begins with the name of one of our policies must be one of our settings: "target-ctas=51 2" is a slip
+// of the pen, not somebody else's setting. Profiles are not opened: the records say what was measured.
+Status check_setting(std::size_t line, const std::string& text) {
+  if (text.empty()) return bad_line(line, "setting is empty; allowed: any other text");
+  const std::string_view name = std::string_view(text).substr(0, text.find('='));
+  const auto policy = std::ranges::find(all_policies(), name, &PolicyInfo::name);
+  if (policy == all_policies().end() || policy->kind == PolicyKind::measured) return {};
+  const auto setting = parse_setting(text);
+  return setting.ok() ? Status{} : bad_line(line, "{}", setting.status().message());
+}
+
 // Collects records as evidence, one a (setting, batch), in the order first seen.
 class Collector {
  public:
   Status add(std::size_t line, const Record& record) {
-    if (record.setting.empty()) return bad_line(line, "setting is empty; allowed: any other text");
+    WAVEFILL_RETURN_IF_ERROR(check_setting(line, record.setting));
     if (record.batch < 1 || record.batch > kMaxBatch) {
       return bad_line(line, "batch is {}; allowed: 1..{}", record.batch, kMaxBatch);
     }
@@ -47,6 +60,13 @@ class Collector {
     if (!std::isfinite(figure) || figure <= 0.0 || !std::isfinite(us) || us <= 0.0) {
       return bad_line(line, "{} is {}; allowed: finite and > 0", record.us ? "us" : "tokens_per_s", figure);
     }
+    // What a serving stack reports as tokens/s need not be batch / time of a step, so times of one kind
+    // cannot be held against those of the other.
+    if (in_us_.value_or(record.us.has_value()) != record.us.has_value()) {
+      return bad_line(line, "{} after {} in the lines before; allowed: one of them in the whole file",
+                      record.us ? "us" : "tokens_per_s", record.us ? "tokens_per_s" : "us");
+    }
+    in_us_ = record.us.has_value();
     evidence_for(record).samples.push_back({-1, us});
     return {};
   }
@@ -68,6 +88,7 @@ class Collector {
   }
 
   std::vector<Evidence> evidence_;
+  std::optional<bool> in_us_;  // the unit of the records so far
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -77,9 +98,23 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
+// The text without the mark that some editors and spreadsheets put before UTF-8.
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
+Status check_utf8(std::string_view text) {
+  const std::size_t at = find_invalid_utf8(text);
+  if (at == std::string_view::npos) return {};
+  const auto line = static_cast<std::size_t>(std::ranges::count(text.substr(0, at), '\n')) + 1;
+  return bad_line(line, "byte {} is not UTF-8; allowed: UTF-8", quote_text(text.substr(at, 1)));
+}
+
 // Calls visit(line number, line) for each line that says something; stops at the first error.
 template <typename Visit>
 Status for_each_line(std::string_view text, Visit visit) {
+  text = without_byte_order_mark(text);
   std::size_t number = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -204,6 +239,7 @@ Result<Record> read_object(std::size_t line, std::string_view text) {
 }  // namespace
 
 Result<std::vector<Evidence>> parse_records_csv(std::string_view text) {
+  WAVEFILL_RETURN_IF_ERROR(check_utf8(text));
   Collector collector;
   std::optional<Columns> columns;
   const Status status = for_each_line(text, [&](std::size_t number, std::string_view line) -> Status {
@@ -223,6 +259,7 @@ Result<std::vector<Evidence>> parse_records_csv(std::string_view text) {
 }
 
 Result<std::vector<Evidence>> parse_records_jsonl(std::string_view text) {
+  WAVEFILL_RETURN_IF_ERROR(check_utf8(text));
   Collector collector;
   const Status status = for_each_line(text, [&](std::size_t number, std::string_view line) -> Status {
     const auto record = read_object(number, line);

@@ -13,6 +13,8 @@ namespace wavefill {
 // CSV with a header line that names the columns `setting`, `batch`, and one of `tokens_per_s` and `us`, in
 // any order. Repeated rows are samples. Blank lines and lines that begin with # are passed over; a field may
 // be quoted, with "" for a quote. tokens_per_s becomes the time of a step: batch * 1e6 / tokens_per_s.
+// A setting is one of ours, `measured` (a per-batch table as a whole), or a foreign name; one that only looks
+// like one of ours is an error.
 // Errors: corrupt_data, naming the line, what was seen and what is allowed.
 Result<std::vector<Evidence>> parse_records_csv(std::string_view text);
 

@@ -49,7 +49,7 @@ class Session {
   Result<SessionOutcome> run() {
     absorb_earlier();
     start_us_ = context_.workbench.now_us();
-    if (outcome_.calls_per_sample == 0 && num_active() > 0) WAVEFILL_RETURN_IF_ERROR(choose_calls());
+    if (num_active() > 0) WAVEFILL_RETURN_IF_ERROR(warm_up());
     WAVEFILL_RETURN_IF_ERROR(stop_arms());
     while (num_active() > 0 && !outcome_.cancelled) {
       WAVEFILL_RETURN_IF_ERROR(measure_round());
@@ -100,13 +100,15 @@ class Session {
         std::ranges::count_if(outcome_.arms, [](const Arm& arm) { return arm.stop == StopReason::none; }));
   }
 
-  // One unrecorded call of every arm sets up what a first call has to; one more of the first arm says how
-  // many make a burst.
-  Status choose_calls() {
+  // One unrecorded call of every arm does what only a first call has to. Unless earlier samples fixed it, one
+  // more of the first arm says how many calls make a burst.
+  Status warm_up() {
     for (const Arm& arm : outcome_.arms) {
+      if (arm.stop != StopReason::none) continue;
       const auto first = context_.workbench.time_calls(arm.candidate->plan, 1);
       if (!first.ok()) return first.status();
     }
+    if (outcome_.calls_per_sample > 0) return {};
     const auto us = context_.workbench.time_calls(outcome_.arms.front().candidate->plan, 1);
     if (!us.ok()) return us.status();
     outcome_.calls_per_sample = calls_for_burst(*us, context_.request.burst_us, kMaxCallsPerSample);

@@ -11,7 +11,7 @@
 namespace wavefill::test {
 namespace {
 
-const std::vector<std::string> kCommands = {"devices", "kernels", "plan", "verify", "bench", "tune", "log"};
+const std::vector<std::string> kCommands = {"devices", "kernels", "plan", "verify", "bench", "tune", "decide", "log"};
 
 TEST(CommandLine, VersionIsThatOfTheLibrary) {
   const Outcome outcome = run_wavefill({"--version"});

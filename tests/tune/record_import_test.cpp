@@ -91,11 +91,13 @@ TEST(RecordImport, RepeatedRowsAreSamplesAndColumnsMayStandInAnyOrder) {
 TEST(RecordImport, JsonLinesSayTheSame) {
   const auto evidence = parse_records_jsonl(
       "# comment\n{\"setting\": \"fixed=4\", \"batch\": 64, \"tokens_per_s\": 811}\n\n"
-      "{\"batch\": 64, \"setting\": \"fixed=4\", \"us\": 5}\n");
+      "{\"batch\": 64, \"setting\": \"fixed=4\", \"tokens_per_s\": 800}\n");
   ASSERT_TRUE(evidence.ok()) << evidence.status().message();
   ASSERT_EQ(evidence->size(), 1U);
   EXPECT_DOUBLE_EQ((*evidence)[0].samples[0].us, 64e6 / 811);
-  EXPECT_DOUBLE_EQ((*evidence)[0].samples[1].us, 5.0);
+  EXPECT_DOUBLE_EQ((*evidence)[0].samples[1].us, 64e6 / 800);
+  EXPECT_DOUBLE_EQ((*parse_records_jsonl("{\"setting\": \"x\", \"batch\": 1, \"us\": 5}"))[0].samples[0].us,
+                   5);
 }
 
 TEST(RecordImport, BadCsvNamesTheLineAndWhatIsAllowed) {
@@ -122,7 +124,12 @@ TEST(RecordImport, BadCsvNamesTheLineAndWhatIsAllowed) {
       {"setting,batch,us\nx,1,5us\n", "line 2: us is '5us'; allowed: a number > 0"},
       {"setting,batch,tokens_per_s\nx,1,1e-320\n", "line 2: tokens_per_s is"},
       {"setting,batch,us\n\"x,1,2\n", "line 2: a quote is not closed"},
-      {"\xff\xfe", "line 1: column '\\xFF\\xFE'"},
+      {"\xff\xfe", "line 1: byte '\\xFF' is not UTF-8"},
+      {"setting,batch,us\n# \xE9t\xE9\n", "line 2: byte '\\xE9' is not UTF-8"},
+      {"setting,batch,us\ntarget-ctas=51 2,1,2\n", "line 2: T of target-ctas=T is '51 2'"},
+      {"setting,batch,us\ntarget-ctas,1,2\n", "line 2: setting is 'target-ctas'"},
+      {"setting,batch,us\nfixed=0,1,2\n", "line 2: N of fixed=N is '0'"},
+      {"setting,batch,us\nbalanced=3,1,2\n", "line 2: setting is 'balanced=3'"},
   };
   for (const auto& [text, message] : cases) {
     const auto evidence = parse_records_csv(text);
@@ -145,7 +152,10 @@ TEST(RecordImport, BadJsonNamesTheLineAndWhatIsAllowed) {
       {"{\"batch\": 1, \"us\": 1}", "setting is empty"},
       {"{\"setting\": \"x\", \"batch\": -4, \"us\": 1}", "batch is -4"},
       {"{\"setting\": \"x\", \"batch\": 1, \"us\": NaN}", "is not a JSON object"},
-      {"{\"setting\": \"\xff\", \"batch\": 1, \"us\": 1}", "is not a JSON object"},
+      {"{\"setting\": \"\xff\", \"batch\": 1, \"us\": 1}", "line 1: byte '\\xFF' is not UTF-8"},
+      {"{\"setting\": \"x\", \"batch\": 1, \"us\": 1}\n{\"setting\": \"y\", \"batch\": 1, \"tokens_per_s\": "
+       "1}",
+       "line 2: tokens_per_s after us"},
   };
   for (const auto& [text, message] : cases) {
     const auto evidence = parse_records_jsonl(text);
@@ -153,6 +163,13 @@ TEST(RecordImport, BadJsonNamesTheLineAndWhatIsAllowed) {
     EXPECT_NE(evidence.status().message().find(message), std::string::npos)
         << text << "\n-> " << evidence.status().message();
   }
+}
+
+TEST(RecordImport, AByteOrderMarkAndForeignNamesAreTaken) {
+  const auto evidence = parse_records_csv("\xEF\xBB\xBFsetting,batch,us\nfa3-default,4,10\nmeasured,4,9\n");
+  ASSERT_TRUE(evidence.ok()) << evidence.status().message();
+  EXPECT_EQ((*evidence)[0].setting, "fa3-default");
+  EXPECT_EQ((*evidence)[1].setting, kPerBatchTable);
 }
 
 TEST(RecordImport, DeepNestingIsRefusedNotFollowed) {

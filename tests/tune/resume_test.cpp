@@ -12,18 +12,12 @@ namespace wavefill {
 namespace {
 
 using testing::FakeWorkbench;
+using testing::request_for;
 using testing::TestProgress;
 
 using Identity = std::tuple<RunId, Phase, std::int32_t, std::string, std::int32_t, std::int32_t>;
 Identity identity_of(const Measurement& m) {
   return {m.run, m.phase, m.batch, m.setting, m.replica, m.round};
-}
-
-// Decisions are not what is tested here: a rough bootstrap suffices.
-TuneRequest request_for(std::vector<std::int32_t> batches) {
-  TuneRequest request = testing::request_for(std::move(batches));
-  request.verdict.resamples = 300;
-  return request;
 }
 
 TEST(Resume, AnInterruptedTuneGoesOnWhereItStopped) {

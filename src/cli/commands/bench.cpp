@@ -145,7 +145,7 @@ std::string text_of(const Figures& figures, const report::TerminalStyle& style) 
     if (row.contaminated_rounds > 0) reason = row.contamination;
   }
   std::string text = fmt::format(
-      "{} on {} ({}, {} slots)\n{}\ncopy bandwidth of this machine: {:.1f} GB/s\n\n", figures.title,
+      "{} on {} ({}, {} slots)\n{}\ncopy bandwidth of this device: {:.1f} GB/s\n\n", figures.title,
       result.device.name, result.kernel.name, num_slots(result.device, result.kernel),
       result.rows.empty() ? result.timing : result.timing + ", " + result.rows.back().cache_state,
       figures.bandwidth.copy_gbps);
@@ -176,13 +176,9 @@ Result<ExitCode> run(const BenchOptions& options, Console& console) {
   const Result<BenchRequest> request =
       read_request(options, named->shape, num_slots((*workbench)->device(), *kernel));
   if (!request.ok()) return request.status();
-  const Result<std::int32_t> threads = read_threads(options.device);
-  if (!threads.ok()) return threads.status();
 
   console.progress("measuring the copy bandwidth", 0.0);
-  BandwidthOptions bandwidth_options;
-  bandwidth_options.num_threads = *threads;
-  const Result<Bandwidth> bandwidth = measure_bandwidth(bandwidth_options);
+  const Result<Bandwidth> bandwidth = (*workbench)->bandwidth();
   if (!bandwidth.ok()) return bandwidth.status();
   const InterruptGuard guard;
   ConsoleProgress progress(console);
@@ -201,6 +197,7 @@ Result<ExitCode> run(const BenchOptions& options, Console& console) {
 Action define_bench(OptionSet& set) {
   const auto options = std::make_shared<BenchOptions>();
   add_device_options(set, options->device);
+  add_kernel_option(set, options->device);
   add_shape_options(set, options->shape);
   set.begin_group("Options");
   set.text("--batch", options->batches, "LIST", "batch sizes: 1,8,64 or 1-16 or 1,8-64:8");

@@ -1,0 +1,257 @@
+#include "cli/decide_run.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/number_list.h"
+#include "core/errors.h"
+#include "core/parse.h"
+#include "plan/setting.h"
+#include "tune/decision_json.h"
+#include "tune/record_import.h"
+#include "tune/wave_model.h"
+
+namespace wavefill::cli {
+namespace {
+
+std::vector<std::int32_t> batches_of(const std::vector<Evidence>& evidence) {
+  std::set<std::int32_t> batches;
+  for (const Evidence& item : evidence) batches.insert(item.batch);
+  return {batches.begin(), batches.end()};
+}
+
+std::vector<std::string> foreign_settings(const std::vector<Evidence>& evidence) {
+  std::vector<std::string> foreign;
+  for (const Evidence& item : evidence) {
+    const bool is_profile = item.setting.starts_with(std::string(kPerBatchTable) + "=");
+    const bool is_ours =
+        is_profile || item.setting == kPerBatchTable || parse_unmeasured_setting(item.setting).ok();
+    if (!is_ours && std::ranges::find(foreign, item.setting) == foreign.end())
+      foreign.push_back(item.setting);
+  }
+  return foreign;
+}
+
+// "fixed=8@96"
+Result<Proposal> parse_proposal(const std::string& text) {
+  const std::size_t at = text.rfind('@');
+  if (at == std::string::npos || at == 0) {
+    return invalid_argument("--propose is {}; allowed: SETTING@BATCH, as in fixed=8@96", quote_text(text));
+  }
+  const Result<std::int64_t> batch = parse_integer("--propose batch", text.substr(at + 1), 1, kMaxBatch);
+  if (!batch.ok()) return batch.status();
+  return Proposal{
+      .setting = text.substr(0, at), .batch = static_cast<std::int32_t>(*batch), .source = "command line"};
+}
+
+// What is known of settings whatever they ran on: fixed=N says its splits itself.
+void add_fixed_splits(std::vector<Evidence>& evidence) {
+  for (Evidence& item : evidence) {
+    const Result<Setting> setting = parse_unmeasured_setting(item.setting);
+    if (setting.ok() && setting->kind == PolicyKind::fixed) {
+      item.num_splits = static_cast<std::int32_t>(setting->value);
+    }
+  }
+}
+
+// What is known of settings and batches once it is known what they ran on.
+Status add_plans(const DecideOptions& options, DecisionInput& input) {
+  const bool has_device = !options.target.device.device.empty();
+  if (has_device != is_given(options.shape)) {
+    return invalid_argument("{} is given without {}; allowed: both or neither",
+                            has_device ? "--device" : "a shape",
+                            has_device ? "a shape (--model, or --heads and --topk)" : "--device");
+  }
+  if (!has_device) return {};
+  const Result<NamedShape> named = read_shape(options.shape);
+  if (!named.ok()) return named.status();
+  const Result<PlanTarget> target = read_plan_target(options.target, named->shape);
+  if (!target.ok()) return target.status();
+  const Result<std::int64_t> max_splits = parse_integer("--max-splits", options.max_splits, 1, kMaxNumSplits);
+  if (!max_splits.ok()) return max_splits.status();
+  annotate_with_plans(target->device, target->kernel, named->shape, input.evidence);
+  Result<std::vector<Proposal>> proposals =
+      wave_model_proposals(target->device, target->kernel, named->shape, batches_of(input.evidence),
+                           static_cast<std::int32_t>(*max_splits));
+  if (!proposals.ok()) return proposals.status();
+  input.proposals = *std::move(proposals);
+  // What the model likes may have been measured under another name: the same number of splits is the same
+  // plan.
+  std::erase_if(input.proposals, [&](const Proposal& proposal) {
+    return std::ranges::any_of(input.evidence, [&](const Evidence& item) {
+      return item.batch == proposal.batch && item.num_splits > 0 &&
+             proposal.setting == fmt::format("fixed={}", item.num_splits);
+    });
+  });
+  return {};
+}
+
+std::string splits_text(std::int32_t num_splits) {
+  return num_splits > 0 ? std::to_string(num_splits) : std::string("-");
+}
+
+std::string percent_text(double effect) { return fmt::format("{:+.1f}%", effect * 100.0); }
+
+report::Tone tone_of(Verdict verdict) {
+  if (verdict == Verdict::faster) return report::Tone::good;
+  if (verdict == Verdict::slower) return report::Tone::bad;
+  return report::Tone::dim;
+}
+
+// Not where the deployed setting has no sample at this batch.
+bool is_compared(const VerdictRow& row) { return row.effect.has_interval || row.effect.effect != 0.0; }
+
+std::string verdict_table(const JudgedRecords& judged, const report::TerminalStyle& style) {
+  using report::Align;
+  report::TextTable table({{"setting", Align::left},
+                           {"batch"},
+                           {"splits"},
+                           {"tokens/s"},
+                           {"effect"},
+                           {"95% interval", Align::left},
+                           {"verdict", Align::left},
+                           {"samples"}});
+  for (const VerdictRow& row : judged.decision.verdicts) {
+    const bool is_deployed = row.setting == judged.input.deployed;
+    const bool is_measured = row.samples > 0;
+    table.add_row({row.setting, std::to_string(row.batch), splits_text(row.num_splits),
+                   is_measured ? fmt::format("{:.1f}", row.batch * 1e6 / row.median_us) : "-",
+                   is_deployed        ? ""
+                   : is_compared(row) ? percent_text(row.effect.effect)
+                                      : "-",
+                   row.effect.has_interval && !is_deployed
+                       ? fmt::format("{} .. {}", percent_text(row.effect.interval.low),
+                                     percent_text(row.effect.interval.high))
+                       : "",
+                   is_deployed ? report::Cell("deployed", report::Tone::dim)
+                               : report::Cell(std::string(to_string(row.verdict)), tone_of(row.verdict)),
+                   std::to_string(row.samples)});
+  }
+  return table.render(style);
+}
+
+std::string rejected_table(const Decision& decision, const report::TerminalStyle& style) {
+  if (decision.rejected.empty()) return "";
+  using report::Align;
+  report::TextTable table(
+      {{"rejected", Align::left}, {"reason", Align::left}, {"batch"}, {"why", Align::left}});
+  for (const Rejected& rejected : decision.rejected) {
+    table.add_row({rejected.setting, std::string(to_string(rejected.reason)),
+                   rejected.batch > 0 ? std::to_string(rejected.batch) : "-", rejected.detail});
+  }
+  return "\n" + table.render(style);
+}
+
+std::string dips_text(const Decision& decision) {
+  std::string text;
+  for (const Dip& dip : decision.dips) {
+    text += fmt::format("\ndip: {} falls by {:.1f}% from batch {} to {}{}; likely cause: {}{}\n", dip.setting,
+                        -dip.effect * 100.0, dip.batch_before, dip.batch,
+                        dip.introduced ? "" : ", and so does the deployed setting or it is within noise",
+                        dip.cause, dip.measured_again ? " (measured again)" : "");
+  }
+  return text;
+}
+
+std::string entry_text(const TableEntry& entry) {
+  const std::string splits = entry.num_splits > 0 ? fmt::format(" ({} splits)", entry.num_splits) : "";
+  return fmt::format("batch {}: {}{}", entry.batch, entry.setting, splits);
+}
+
+std::string next_text(const std::optional<NextMeasurement>& next) {
+  if (!next) return "";
+  const bool is_table = next->setting == kPerBatchTable;
+  std::string text = fmt::format("\nMeasure next: {}\n  {}\n",
+                                 is_table ? "the per-batch table" : next->setting, next->reason);
+  for (const TableEntry& entry : next->table) text += fmt::format("  {}\n", entry_text(entry));
+  return text;
+}
+
+std::string workload_text(const ServedWorkload& workload) {
+  if (workload.weights.empty()) return "all batch sizes alike";
+  double sum = 0.0;
+  for (const WorkloadWeight& weight : workload.weights) sum += weight.weight;
+  std::string text = "workload";
+  for (const WorkloadWeight& weight : workload.weights) {
+    text += fmt::format("{} {} ({:.0f}%)", text == "workload" ? "" : ",", weight.batch,
+                        weight.weight / sum * 100.0);
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<JudgedRecords> judge_records(const DecideOptions& options) {
+  JudgedRecords judged;
+  judged.records = options.records;
+  Result<std::vector<Evidence>> evidence = read_records(options.records);
+  if (!evidence.ok()) return evidence.status();
+  judged.input.evidence = *std::move(evidence);
+  judged.input.deployed = options.deployed;
+  judged.foreign = foreign_settings(judged.input.evidence);
+  add_fixed_splits(judged.input.evidence);
+  WAVEFILL_RETURN_IF_ERROR(add_plans(options, judged.input));
+  for (const std::string& text : options.proposals) {
+    Result<Proposal> proposal = parse_proposal(text);
+    if (!proposal.ok()) return proposal.status();
+    judged.input.proposals.push_back(*std::move(proposal));
+  }
+  if (!options.measured_again.empty()) {
+    Result<std::vector<std::int32_t>> again = parse_batch_list("--measured-again", options.measured_again);
+    if (!again.ok()) return again.status();
+    judged.input.measured_again = *std::move(again);
+  }
+  const std::vector<std::int32_t> batches = batches_of(judged.input.evidence);
+  const Result<std::vector<WorkloadWeight>> workload = parse_workload(options.workload);
+  if (!workload.ok()) return workload.status();
+  judged.workload = serve_workload(*workload, batches);
+  if (!options.workload.empty() && judged.workload.weights.empty()) {
+    return invalid_argument("--workload begins at batch {}; allowed: up to {}, the largest measured",
+                            workload->front().batch, batches.back());
+  }
+  judged.input.workload = judged.workload.weights;
+  Result<Decision> decision = decide(judged.input);
+  if (!decision.ok()) return decision.status();
+  judged.decision = *std::move(decision);
+  return judged;
+}
+
+Json document(const JudgedRecords& judged) {
+  Json json = Json::parse(to_json(judged.decision));
+  Json weights = Json::array();
+  for (const WorkloadWeight& weight : judged.workload.weights) {
+    weights.push_back({{"batch", weight.batch}, {"weight", weight.weight}});
+  }
+  Json beyond = Json::array();
+  for (const WorkloadWeight& weight : judged.workload.beyond) beyond.push_back(weight.batch);
+  json["deployed"] = judged.input.deployed;
+  json["records"] = judged.records;
+  json["workload"] = std::move(weights);
+  json["workload_beyond"] = std::move(beyond);
+  json["foreign_settings"] = judged.foreign;
+  return json;
+}
+
+std::string text_of(const JudgedRecords& judged, const report::TerminalStyle& style) {
+  const Decision& decision = judged.decision;
+  std::string text = fmt::format("{}, deployed {}, {}\n\n", judged.records, judged.input.deployed,
+                                 workload_text(judged.workload));
+  text += verdict_table(judged, style) + rejected_table(decision, style) + dips_text(decision);
+  if (!judged.workload.beyond.empty()) {
+    text += fmt::format("\nno measurement serves batch {}{} of the workload: left out of the weights\n",
+                        judged.workload.beyond.front().batch,
+                        judged.workload.beyond.size() > 1 ? " and above" : "");
+  }
+  if (!judged.foreign.empty()) {
+    text += fmt::format("\njudged by name only, wavefill has no such setting: {}\n",
+                        fmt::join(judged.foreign, ", "));
+  }
+  text += next_text(decision.next);
+  const std::string verb = decision.keeps_deployed ? "keep" : "deploy";
+  text += "\n" + report::emphasised(fmt::format("Decision: {} {}", verb, decision.decision), style) + "\n";
+  return text + decision.summary + "\n";
+}
+
+}  // namespace wavefill::cli
