@@ -17,7 +17,7 @@ struct BandwidthOptions {
 struct Bandwidth {
   double copy_gbps = 0.0;  // 1e9 bytes read plus bytes written, per second: median of the repetitions
   double best_copy_gbps = 0.0;
-  double read_gbps = 0.0;  // reading alone
+  double read_gbps = 0.0;  // reading alone; 0 = not measured, on a GPU
   double best_read_gbps = 0.0;
   std::int32_t num_threads = 0;
   std::int64_t buffer_bytes = 0;

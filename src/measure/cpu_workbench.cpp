@@ -1,10 +1,9 @@
 // Timing on the CPU: the decoder that users hold, on tensors whose cache lines are cold.
-#include <algorithm>
-#include <new>
 #include <optional>
 #include <vector>
 
 #include "core/errors.h"
+#include "measure/host_workspace.h"
 #include "measure/rotating_cache.h"
 #include "measure/system.h"
 #include "measure/timers.h"
@@ -17,39 +16,16 @@ namespace {
 
 constexpr std::int64_t kPatternTokens = 1024;  // distinct tokens; the pool repeats them at other addresses
 constexpr std::int64_t kMemoryShare = 4;       // the pool takes at most 1/4 of the memory there is
-constexpr std::align_val_t kWorkspaceAlignment{256};
-
-struct AlignedDelete {
-  void operator()(std::byte* memory) const { ::operator delete[](memory, kWorkspaceAlignment); }
-};
-
-class Workspace {
- public:
-  Status reserve(std::size_t bytes) {
-    if (bytes <= size_bytes_) return {};
-    memory_.reset(static_cast<std::byte*>(::operator new[](bytes, kWorkspaceAlignment, std::nothrow)));
-    size_bytes_ = memory_ ? bytes : 0;
-    if (memory_) return {};
-    return make_status(StatusCode::resource_exhausted, "a workspace of {} bytes cannot be had", bytes);
-  }
-
-  std::byte* data() const { return memory_.get(); }
-  std::size_t size_bytes() const { return size_bytes_; }
-
- private:
-  std::unique_ptr<std::byte[], AlignedDelete> memory_;
-  std::size_t size_bytes_ = 0;
-};
-
 class CpuWorkbench final : public Workbench {
  public:
-  CpuWorkbench(Decoder decoder, const CpuWorkbenchOptions& options)
+  CpuWorkbench(Decoder decoder, const WorkbenchOptions& options)
       : decoder_(std::move(decoder)), options_(options) {}
 
   const DeviceSpec& device() const override { return decoder_.device(); }
   Result<KernelSpec> kernel_for(const DecodeShape& shape) const override;
   std::string timing() const override;
   Environment environment() override;
+  Result<Bandwidth> bandwidth() override;
   Result<Rotation> prepare(const DecodeShape& shape) override;
   Result<VerifyOutcome> verify(const SplitPlan& plan) override;
   Result<double> time_calls(const SplitPlan& plan, std::int32_t calls) override;
@@ -64,13 +40,13 @@ class CpuWorkbench final : public Workbench {
   Result<DecodeArgs> args_for(const SplitPlan& plan, std::int32_t set);
 
   Decoder decoder_;
-  CpuWorkbenchOptions options_;
+  WorkbenchOptions options_;
   CpuReadings watch_begin_;
   std::optional<oracle::Inputs> inputs_;
   std::optional<oracle::Reference> reference_;  // of index set 0, made when first needed
   RotatingCache main_;
   RotatingCache extra_;
-  Workspace workspace_;
+  HostWorkspace workspace_;
   Rotation rotation_;
   std::int32_t next_set_ = 0;
 };
@@ -92,6 +68,12 @@ Environment CpuWorkbench::environment() {
   Environment environment = describe_environment(device());
   environment.set("other_processes_cpu_share", fmt::format("{:.3f}", others_cpu_share(kWindowUs)));
   return environment;
+}
+
+Result<Bandwidth> CpuWorkbench::bandwidth() {
+  BandwidthOptions options;
+  options.num_threads = device().num_sms;
+  return measure_bandwidth(options);
 }
 
 std::int64_t CpuWorkbench::cache_bytes() const {
@@ -143,7 +125,7 @@ Result<Rotation> CpuWorkbench::prepare(const DecodeShape& shape) {
 
 Result<DecodeArgs> CpuWorkbench::args_for(const SplitPlan& plan, std::int32_t set) {
   if (!inputs_) return make_status(StatusCode::internal, "nothing was prepared to run on");
-  WAVEFILL_RETURN_IF_ERROR(workspace_.reserve(workspace_bytes(plan)));
+  WAVEFILL_RETURN_IF_ERROR(workspace_.reserve(decoder_.workspace_bytes(plan)));
   DecodeArgs args = inputs_->args();
   args.main = main_.view(set);
   args.extra = extra_.view(set);
@@ -182,12 +164,14 @@ Result<double> CpuWorkbench::time_calls(const SplitPlan& plan, std::int32_t call
 
 }  // namespace
 
-Result<std::unique_ptr<Workbench>> make_cpu_workbench(const CpuWorkbenchOptions& options) {
+Result<std::unique_ptr<Workbench>> make_cpu_workbench(std::int32_t num_threads,
+                                                      const WorkbenchOptions& options) {
   // A setting of our own keeps the environment's override out of what is measured; plans are made by the
   // caller, and this one is used only to see which kernel the decoder takes.
   DecoderOptions decoder_options;
   decoder_options.device = "cpu";
-  decoder_options.num_threads = options.num_threads;
+  decoder_options.num_threads = num_threads;
+  decoder_options.kernel = options.kernel;
   decoder_options.setting = Setting{};
   auto decoder = Decoder::create(decoder_options);
   if (!decoder.ok()) return decoder.status();

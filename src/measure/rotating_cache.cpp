@@ -42,6 +42,7 @@ Status RotatingCache::reserve(const DecodeShape& shape, const KvCacheView& patte
                                 .num_pages = num_pages});
   if (!pool.ok()) return pool.status();
   pool_.emplace(std::move(*pool));
+  ++pools_made_;
   for (std::int64_t page = 0; page < num_pages; ++page) {
     std::memcpy(pool_->mutable_view().data + page * pattern.page_stride_bytes,
                 pattern.data + page % pattern.num_pages * pattern.page_stride_bytes,

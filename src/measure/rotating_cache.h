@@ -35,6 +35,9 @@ class RotatingCache {
   // Full lengths. A cache without columns has no data.
   SparseCache view(std::int32_t set) const;
 
+  // Grows when the pool is made anew: a copy of it elsewhere is then out of date.
+  std::int64_t pools_made() const { return pools_made_; }
+
   std::span<const std::int32_t> indices() const { return indices_; }  // [num_sets, rows, topk]
 
  private:
@@ -42,6 +45,7 @@ class RotatingCache {
   void draw_index_sets(const Options& options);
 
   std::optional<PagePool> pool_;
+  std::int64_t pools_made_ = 0;
   std::vector<std::int32_t> indices_;
   std::int64_t set_elements_ = 0;
   SparseCache view_;

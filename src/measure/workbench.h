@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "backend/backend.h"
+#include "measure/bandwidth.h"
 #include "measure/environment.h"
 #include "measure/machine_watch.h"
 #include "measure/rotation.h"
@@ -37,6 +39,9 @@ class Workbench {
 
   virtual Environment environment() = 0;
 
+  // What the device's memory can do, measured now. Here: measure_bandwidth() of the host.
+  virtual Result<Bandwidth> bandwidth();
+
   // Makes the tensors of `shape` and the index sets that are used in turn; verify() and time_calls() are
   // for this shape until the next prepare(). The use of index sets goes on across plans and calls, so that
   // what is between two uses of a line does not depend on which plans are timed.
@@ -59,15 +64,21 @@ class Workbench {
   virtual double now_us() = 0;
 };
 
-struct CpuWorkbenchOptions {
-  std::int32_t num_threads = 0;     // 0 = all hardware threads
-  std::int64_t min_pool_bytes = 0;  // kv pool; beyond what cold caches need
+struct WorkbenchOptions {
+  std::string kernel = {};          // of the kernel table; empty: the first that takes a shape
+  std::int64_t min_pool_bytes = 0;  // kv pool; beyond what cold caches need. On a GPU, 0 = 1 GiB
   std::int64_t max_pool_bytes = 0;  // 0 = a quarter of the available memory
   std::int64_t cache_bytes = 0;     // 0 = the last-level cache as reported
   std::uint64_t seed = 1;
 };
 
-// Errors: those of Decoder::create.
-Result<std::unique_ptr<Workbench>> make_cpu_workbench(const CpuWorkbenchOptions& options);
+// The workbench of the device that `backend` runs on. Errors: not_found (kernel), those of
+// make_cpu_workbench() and of the GPU's driver.
+Result<std::unique_ptr<Workbench>> make_workbench(std::unique_ptr<Backend> backend,
+                                                  const WorkbenchOptions& options);
+
+// num_threads: 0 = all hardware threads. Errors: those of Decoder::create.
+Result<std::unique_ptr<Workbench>> make_cpu_workbench(std::int32_t num_threads,
+                                                      const WorkbenchOptions& options);
 
 }  // namespace wavefill

@@ -16,7 +16,7 @@ DecodeShape small_shape() {
 }
 
 std::unique_ptr<Workbench> small_workbench() {
-  auto workbench = make_cpu_workbench({.num_threads = 2, .cache_bytes = 1 << 20});
+  auto workbench = make_cpu_workbench(2, {.cache_bytes = 1 << 20});
   EXPECT_TRUE(workbench.ok()) << workbench.status().message();
   return workbench.ok() ? std::move(*workbench) : nullptr;
 }

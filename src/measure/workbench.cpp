@@ -1,0 +1,20 @@
+#include "measure/workbench.h"
+
+#if WAVEFILL_HAS_CUDA
+#include "measure/cuda_workbench.h"
+#endif
+
+namespace wavefill {
+
+Result<Bandwidth> Workbench::bandwidth() { return measure_bandwidth(); }
+
+Result<std::unique_ptr<Workbench>> make_workbench(std::unique_ptr<Backend> backend,
+                                                  const WorkbenchOptions& options) {
+#if WAVEFILL_HAS_CUDA
+  if (backend->memory_device() != kHostMemory) return make_cuda_workbench(std::move(backend), options);
+#endif
+  // On a CPU a slot is a thread.
+  return make_cpu_workbench(backend->device().num_sms, options);
+}
+
+}  // namespace wavefill
