@@ -1,6 +1,7 @@
 // Times attention on request: what scripts/compare_pytorch.py alternates with PyTorch. Reads commands from
 // standard input, one a line, and answers each with one line:
 //   run N   N calls over index sets in turn: their times in microseconds
+//   amx     the rate of the matrix unit at this moment in Gflop/s; 0 without AMX
 //   peak    the cores' own peaks: "fp32_gflops amx_bf16_gflops copy_gbps read_gbps"
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -24,7 +25,7 @@ struct Options {
   DecodeShape shape{.batch = 16, .num_heads = 64, .topk = 128, .extra_topk = 512};
   std::string kv_format = "dsv4";
   std::string kernel;
-  std::string setting = "balanced";
+  std::string setting = "efficiency";
   std::int32_t num_threads = 0;
   std::int64_t pool_tokens = 1 << 19;
   std::int32_t num_index_sets = 64;
@@ -114,10 +115,12 @@ void serve(Attention& attention) {
     if (command == "run") {
       for (int call = 0; call < count; ++call) std::printf("%.2f ", attention.run_us());
       std::printf("\n");
+    } else if (command == "amx") {
+      std::printf("%.1f\n", amx_gflops_now(attention.device().num_sms));
     } else if (command == "peak") {
       print_peak(attention.device().num_sms);
     } else {
-      fail("unknown command '" + line + "'; allowed: run N, peak");
+      fail("unknown command '" + line + "'; allowed: run N, amx, peak");
     }
     std::fflush(stdout);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "core/huge_pages.h"
 
 namespace wavefill {
 namespace {
@@ -92,6 +93,7 @@ Result<PagePool> PagePool::create(const PagePoolOptions& options) {
     return make_status(StatusCode::resource_exhausted, "{} bytes for {} pages cannot be had", size_bytes,
                        filled.num_pages);
   }
+  advise_huge_pages(memory, size_bytes);
   return PagePool(filled, Memory(static_cast<std::byte*>(memory), Unmap{size_bytes}));
 }
 

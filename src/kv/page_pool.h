@@ -43,7 +43,8 @@ struct PagePoolOptions {
   std::int64_t num_pages = 0;
 };
 
-// A pool of pages in host memory. The memory starts as zeros, taken from the system as it is touched;
+// A pool of pages in host memory. The memory starts as zeros, taken from the system as it is touched, in huge
+// pages where it grants them;
 // a freed page keeps its bytes. Movable; views stay valid until the pool is destroyed.
 class PagePool {
  public:

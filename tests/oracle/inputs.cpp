@@ -121,7 +121,7 @@ std::int64_t draw_indices(const Case& c, const CacheSpec& spec, std::int64_t num
 
 // Writes every token, or with poison only those that some row names.
 void fill_pool(const Case& c, const KvCacheView& view, const std::vector<std::int32_t>& indices,
-               std::vector<std::byte>& pool, Rng& rng) {
+               Inputs::PoolBytes& pool, Rng& rng) {
   pool.assign(static_cast<std::size_t>(view.num_pages * view.page_stride_bytes), kPoisonByte);
   const std::int64_t num_tokens = view.num_tokens();
   std::vector<TokenBytes> distinct;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/huge_pages.h"
 #include "oracle/case.h"
 #include "wavefill/decode_args.h"
 
@@ -30,6 +31,8 @@ struct PoolSpec {
 // Owns every buffer that args() points to. Not copyable; views stay valid when it is moved.
 class Inputs {
  public:
+  using PoolBytes = std::vector<std::byte, HugePageAllocator<std::byte>>;
+
   explicit Inputs(const Case& test_case);
 
   // Rows get full lengths or those given, valid random indices, contiguous strides. q and the outputs are
@@ -73,7 +76,7 @@ class Inputs {
 
  private:
   struct CacheBuffers {
-    std::vector<std::byte> pool;
+    PoolBytes pool;
     std::vector<std::int32_t> indices;  // [num_index_sets] blocks of args' index tensor
     std::vector<std::int32_t> lengths;
     std::int64_t index_set_elements = 0;

@@ -9,8 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "backend_cpu/amx/dequantise.h"
 #include "backend_cpu/amx/prefetch.h"
 #include "backend_cpu/amx/scores.h"
@@ -71,50 +69,16 @@ inline void load_query(const HeadTile& tile, Scratch& scratch) {
   }
 }
 
-// Does something `count` times, evenly over `calls` calls of due().
-class Spread {
- public:
-  Spread(int count, int calls) : count_(count), calls_(calls) {}
-
-  // How often it is due now.
-  int due() {
-    credit_ += count_;
-    const int times = credit_ / calls_;
-    credit_ -= times * calls_;
-    return times;
-  }
-
- private:
-  int count_;
-  int calls_;
-  int credit_ = 0;
-};
-
-// While the matrix unit is busy with scores, the next chunk is dequantised.
-struct WhileScoring {
-  ChunkWriter& writer;
-  Spread pairs;
-
-  void do_some() {
-    for (int times = pairs.due(); times > 0 && !writer.done(); --times) writer.store_pair();
-  }
-};
-
-// One work item under way: chunks come in, are weighed, and wait until there are enough to sum their values.
+// One work item under way: chunks come in, are scored and weighed, and wait until there are enough to sum
+// their values.
 class Item {
  public:
-  Item(const HeadTile& tile, TokenWalk& walk, TileState& state, Scratch& scratch)
-      : tile_(tile),
-        head_tiles_(ceil_div(tile.num_heads, kTileRows)),
-        state_(state),
-        scratch_(scratch),
-        chunks_(walk, tile.map, scratch) {}
+  Item(const HeadTile& tile, TileState& state, Scratch& scratch)
+      : tile_(tile), head_tiles_(ceil_div(tile.num_heads, kTileRows)), state_(state), scratch_(scratch) {}
 
-  void attend();
+  void attend(TokenWalk& walk);
 
  private:
-  void begin();
-  void score(int chunk);
   void weigh(int num_tokens);
   void raise_references(const float* chunk_max);
   void sum_pending();
@@ -123,40 +87,25 @@ class Item {
   const int head_tiles_;
   TileState& state_;
   Scratch& scratch_;
-  Chunks chunks_;
-  Pending pending_;  // groups that are weighed but not summed
+  Pending pending_;
   bool no_sums_ = true;
 };
 
-void Item::attend() {
-  if (chunks_.current().empty()) return;
-  begin();
-  for (int chunk = 0; !chunks_.current().empty(); ++chunk) {
-    score(chunk);
-    weigh(static_cast<int>(chunks_.current().size()));
-    chunks_.advance();
+void Item::attend(TokenWalk& walk) {
+  auto tokens = walk.next(scratch_.tokens[0]);
+  if (tokens.empty()) return;
+  prefetch(tile_.map, tokens);
+  load_query(tile_, scratch_);
+  for (int chunk = 0; !tokens.empty(); ++chunk) {
+    const auto next = walk.next(scratch_.tokens[(chunk + 1) % 2]);
+    dequantise(tile_.map, tokens, scratch_.keys + pending_.end(), scratch_.rests);
+    prefetch(tile_.map, next);
+    score_chunk(scratch_, scratch_.keys + pending_.end(),
+                ceil_div(static_cast<int>(tokens.size()), kGroupTokens), head_tiles_, tile_.map);
+    weigh(static_cast<int>(tokens.size()));
+    tokens = next;
   }
   sum_pending();
-}
-
-// The first chunk is waited for: nothing can be done meanwhile but to make the queries ready.
-void Item::begin() {
-  chunks_.prefetch_current();
-  load_query(tile_, scratch_);
-  ChunkWriter writer(scratch_.keys, scratch_.rests[0], tile_.map, chunks_.current());
-  while (!writer.done()) writer.store_pair();
-  chunks_.prefetch_next();
-}
-
-void Item::score(int chunk) {
-  ChunkWriter writer(scratch_.keys + (chunk + 1) * kChunkGroups % kRingGroups,
-                     scratch_.rests[(chunk + 1) % 2], tile_.map, chunks_.next());
-  WhileScoring meanwhile = {.writer = writer,
-                            .pairs = Spread(writer.num_pairs(), score_calls(head_tiles_, tile_.map))};
-  score_chunk(scratch_, scratch_.keys + chunk * kChunkGroups % kRingGroups, scratch_.rests[chunk % 2],
-              head_tiles_, ceil_div(static_cast<int>(chunks_.current().size()), kGroupTokens), tile_.map,
-              meanwhile);
-  while (!writer.done()) writer.store_pair();
 }
 
 static void add_to(float* sums, __m512 more) {
@@ -181,9 +130,11 @@ void Item::weigh(int num_tokens) {
     add_to(state_.sum + head, sums.exact);
     add_to(state_.rounded_sum + head, sums.rounded);
   }
-  chunks_.prefetch_ahead();
   pending_.count += ceil_div(num_tokens, kGroupTokens);
-  if (pending_.count > kPendingGroups - kChunkGroups) sum_pending();
+  if (pending_.end() + kChunkGroups > kPendingGroups) {
+    sum_pending();
+    pending_.begin = 0;
+  }
 }
 
 // What was weighed by the old references is summed before they change.
@@ -214,12 +165,12 @@ void Item::sum_pending() {
   if (pending_.count == 0) return;
   sum_values(scratch_, head_tiles_, pending_, no_sums_);
   no_sums_ = false;
-  pending_ = {.ring = (pending_.ring + pending_.count) % kRingGroups, .count = 0};
+  pending_ = {.begin = pending_.end(), .count = 0};
 }
 
 static void attend(const HeadTile& tile, TokenWalk& walk, TileState& state, std::byte* scratch) {
   _tile_loadconfig(&kTileConfig);
-  Item(tile, walk, state, *reinterpret_cast<Scratch*>(scratch)).attend();
+  Item(tile, state, *reinterpret_cast<Scratch*>(scratch)).attend(walk);
   // Tiles in their initial state need not be saved when the thread is switched.
   _tile_release();
 }

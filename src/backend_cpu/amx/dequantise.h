@@ -8,7 +8,6 @@
 
 #include <immintrin.h>
 
-#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -46,7 +45,6 @@ inline constexpr int kLargestExponent = 246;
 template <const ByteMap& kMap>
 WAVEFILL_AMX_INLINE Scales load_scales(const std::byte* scales) {
   Scales result;
-  if constexpr (kMap.scale_type == ScaleType::none) return result;
   __m256i exponents;
   __mmask8 power_of_two = 0xFF;
   if constexpr (kMap.scale_type == ScaleType::ue8m0) {
@@ -209,11 +207,13 @@ template <const ByteMap& kMap>
 inline void store_tokens(const PairPlace& place, const TokenAddress& even, const TokenAddress& odd) {
   constexpr int kFp8Blocks = kMap.fp8_dims / kBlockDims;
   constexpr int kBf16Blocks = kMap.bf16_dims / kBlockDims;
-  const Scales even_scales = load_scales<kMap>(even.scales);
-  const Scales odd_scales = load_scales<kMap>(odd.scales);
-  HWY_UNROLL(8)
-  for (int block = 0; block < kFp8Blocks; ++block) {
-    store_fp8_block<kMap>(place, even, odd, even_scales, odd_scales, block);
+  if constexpr (kFp8Blocks > 0) {
+    const Scales even_scales = load_scales<kMap>(even.scales);
+    const Scales odd_scales = load_scales<kMap>(odd.scales);
+    HWY_UNROLL(8)
+    for (int block = 0; block < kFp8Blocks; ++block) {
+      store_fp8_block<kMap>(place, even, odd, even_scales, odd_scales, block);
+    }
   }
   HWY_UNROLL(9)
   for (int block = 0; block < kBf16Blocks; ++block) {
@@ -231,54 +231,46 @@ inline void store_no_tokens(const PairPlace& place) {
 // A token of zeros in every format: the partner of an odd token out.
 alignas(kCacheLineBytes) inline constexpr std::byte kZeroToken[1152] = {};
 
-// A chunk being dequantised, a pair of tokens at a time, so that it can be done between other work.
-class ChunkWriter {
- public:
-  ChunkWriter(Group* groups, Rests& rests, const ByteMap& map, std::span<const TokenAddress> tokens)
-      : groups_(groups),
-        rests_(rests),
-        tokens_(tokens),
-        // Rows up to the next multiple of 32 are zeroed: their weight is 0, but 0 * NaN is not.
-        num_pairs_(round_up(static_cast<int>(tokens.size()), kGroupTokens) / 2) {
-    rests.count = false;
-    store_ = map.scale_type == ScaleType::ue8m0  ? &ChunkWriter::store<kFp8Tile64FooterMap>
-             : map.scale_type == ScaleType::fp32 ? &ChunkWriter::store<kFp8Tile128InlineMap>
-             : map.d_qk() == 512                 ? &ChunkWriter::store<kBf16Map512>
-                                                 : &ChunkWriter::store<kBf16Map576>;
+template <const ByteMap& kMap>
+inline void dequantise_chunk(std::span<const TokenAddress> tokens, Group* groups, Rests& rests) {
+  constexpr TokenAddress kZeros = {.data = kZeroToken, .scales = kZeroToken};
+  rests.count = false;
+  const int count = static_cast<int>(tokens.size());
+  for (int token = 0; token < round_up(count, kGroupTokens); token += 2) {
+    const int group = token / kGroupTokens;
+    const int tile = token / kTileRows % kPair;
+    const int row = token % kTileRows * kStepDims;
+    const PairPlace place = {.keys = groups[group].steps[0].tiles[tile] + row,
+                             .rests = rests.steps[group][0][tile] + row,
+                             .all_rests = &rests};
+    const TokenAddress* pair = tokens.data() + token;
+    if (token + 1 < count) {
+      store_tokens<kMap>(place, pair[0], pair[1]);
+    } else if (token < count) {
+      store_tokens<kMap>(place, pair[0], kZeros);
+    } else {
+      store_no_tokens<kMap>(place);
+    }
   }
+}
 
-  int num_pairs() const { return num_pairs_; }
-  bool done() const { return pair_ == num_pairs_; }
-  void store_pair() { (this->*store_)(pair_++); }  // precondition: !done()
+inline constexpr ByteMap kBf16Map512 = bf16_byte_map(512);
+inline constexpr ByteMap kBf16Map576 = bf16_byte_map(576);
 
- private:
-  PairPlace place_of(int pair) {
-    const int group = 2 * pair / kGroupTokens;
-    const int tile = 2 * pair / kTileRows % kPair;
-    const int row = 2 * pair % kTileRows * kStepDims;
-    return {.keys = groups_[group].steps[0].tiles[tile] + row,
-            .rests = rests_.steps[group][0][tile] + row,
-            .all_rests = &rests_};
+// Writes the K tiles of a chunk. Rows behind it, up to the next multiple of 32, are zeroed: their weight is
+// 0, but 0 * NaN is not.
+inline void dequantise(const ByteMap& map, std::span<const TokenAddress> tokens, Group* groups,
+                       Rests& rests) {
+  if (map.scale_type == ScaleType::ue8m0) {
+    dequantise_chunk<kFp8Tile64FooterMap>(tokens, groups, rests);
+  } else if (map.scale_type == ScaleType::fp32) {
+    dequantise_chunk<kFp8Tile128InlineMap>(tokens, groups, rests);
+  } else if (map.d_qk() == 512) {
+    dequantise_chunk<kBf16Map512>(tokens, groups, rests);
+  } else {
+    dequantise_chunk<kBf16Map576>(tokens, groups, rests);
   }
-
-  template <const ByteMap& kMap>
-  void store(int pair) {
-    const std::size_t even = 2 * static_cast<std::size_t>(pair);
-    if (even >= tokens_.size()) return store_no_tokens<kMap>(place_of(pair));
-    store_tokens<kMap>(place_of(pair), tokens_[even], even + 1 < tokens_.size() ? tokens_[even + 1] : kZeros);
-  }
-
-  static constexpr ByteMap kBf16Map512 = bf16_byte_map(512);
-  static constexpr ByteMap kBf16Map576 = bf16_byte_map(576);
-  static constexpr TokenAddress kZeros = {.data = kZeroToken, .scales = kZeroToken};
-
-  Group* groups_;  // [kChunkGroups]
-  Rests& rests_;
-  std::span<const TokenAddress> tokens_;
-  int num_pairs_;
-  int pair_ = 0;
-  void (ChunkWriter::*store_)(int pair) = nullptr;
-};
+}
 
 }  // namespace wavefill::cpu::amx
 WAVEFILL_AMX_END

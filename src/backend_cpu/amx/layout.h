@@ -41,14 +41,13 @@ inline constexpr int kPair = 2;  // tiles that are multiplied together: each ope
 
 inline constexpr int kGroupTokens = 32;  // tokens one TDPBF16PS contracts: a pair of K tiles
 
-// Tokens whose scores are taken together: what is dequantised while the chunk before it is scored.
-inline constexpr int kChunkTokens = 64;
+// Tokens that are dequantised and scored together: q passes by once for so many.
+inline constexpr int kChunkTokens = 128;
 inline constexpr int kChunkGroups = kChunkTokens / kGroupTokens;
 
-// Groups that wait, weighted, for their values to be summed: o passes through the tile registers once for so
-// many. Their K tiles stand in a ring that has room for the chunk being dequantised besides.
-inline constexpr int kPendingGroups = 10;
-inline constexpr int kRingGroups = kPendingGroups + kChunkGroups;
+// Groups that may wait, weighted, for their values to be summed: o passes through the tile registers once for
+// so many.
+inline constexpr int kPendingGroups = 12;
 
 using Tile = std::uint16_t[kTileBf16];
 using SumTile = float[kTileF32];
@@ -76,14 +75,14 @@ struct alignas(kCacheLineBytes) Rests {
 
 struct alignas(kCacheLineBytes) Scratch {
   TilePair q[kHeadTiles / kPair][kMaxSteps];
-  Group keys[kRingGroups];
-  Rests rests[2];                                  // of the chunk being scored and the one being dequantised
+  Group keys[kPendingGroups];
+  Rests rests;
   SumTile s[kChunkGroups][kPair][kHeadTiles];      // scores of a chunk, [16 tokens, 16 heads] each
   TilePair p[kHeadTiles / kPair][kPendingGroups];  // weights, [16 heads, 32 tokens] each
   TilePair v[kPendingGroups];                      // of one step: [16 token pairs, 16 dims] each
   SumTile o[kHeadTiles / kPair][kValueSteps][kPair]
            [kPair];  // [head tile][V tile]: [16 heads, 16 dims], not normalised
-  TokenAddress tokens[3][kChunkTokens];
+  TokenAddress tokens[2][kChunkTokens];
 };
 
 }  // namespace wavefill::cpu::amx

@@ -24,10 +24,12 @@ WAVEFILL_AMX_INLINE void make_values(const TilePair& keys, TilePair& v) {
   }
 }
 
-// The pending groups, of which the first stands at ring position `ring`.
+// Groups whose weights are formed but whose values are not summed: keys [begin, begin + count), weights [0,
+// count).
 struct Pending {
-  int ring = 0;
+  int begin = 0;
   int count = 0;
+  int end() const { return begin + count; }
 };
 
 // o (+)= P V for a pair of head tiles, or one, and the dims of one step. The first head pair of a step makes
@@ -44,11 +46,10 @@ WAVEFILL_AMX_INLINE void sum_step(Scratch& scratch, int head_pair, int step, Pen
   } else {
     load_sums<kHeads * kPair>(sums);
   }
-  int ring = pending.ring;
   for (int group = kMakeValues ? -kMadeAhead : 0; group < pending.count; ++group) {
-    if (kMakeValues && group + kMadeAhead < pending.count) {
-      make_values(scratch.keys[ring].steps[step].tiles, scratch.v[group + kMadeAhead]);
-      if (++ring == kRingGroups) ring = 0;
+    const int made = group + kMadeAhead;
+    if (kMakeValues && made < pending.count) {
+      make_values(scratch.keys[pending.begin + made].steps[step].tiles, scratch.v[made]);
     }
     if (group >= 0) add_products<kHeads, kPair>(scratch.p[head_pair][group][0], scratch.v[group][0]);
   }
