@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 // So many batches that no attempt below comes to an end by itself.
 std::vector<std::string> tune_arguments(const TemporaryDirectory& directory, const std::string& more) {
   return words(
-      "tune --device cpu --heads 8 --topk 256 --batch 1-64 --allow-warm --count-contaminated --ledger " +
+      "tune --device cpu --heads 8 --topk 256 --batch 1-24 --allow-warm --count-contaminated --ledger " +
       directory.file("ledger.sqlite") + " " + more);
 }
 

@@ -94,7 +94,14 @@ TEST_F(KillTest, NothingAcknowledgedIsLostAndNothingIsMeasuredTwice) {
       tune_until_killed(path(), ends[1]);
     }
     close(ends[1]);
-    const auto wait_us = static_cast<useconds_t>(2000 + generator() % 60000);
+    // At some measurement, and then at any moment of what comes after it.
+    const std::uint64_t wait_for = 1 + generator() % 60;
+    std::uint64_t identity = 0;
+    std::vector<std::uint64_t> told;
+    while (told.size() < wait_for && read(ends[0], &identity, sizeof(identity)) == sizeof(identity)) {
+      told.push_back(identity);
+    }
+    const auto wait_us = static_cast<useconds_t>(generator() % 5000);
     usleep(wait_us);
     kill(child, SIGKILL);
     int status = 0;
@@ -103,10 +110,10 @@ TEST_F(KillTest, NothingAcknowledgedIsLostAndNothingIsMeasuredTwice) {
       ++killed;
     else
       EXPECT_EQ(WEXITSTATUS(status), 0);
-    std::uint64_t identity = 0;
-    while (read(ends[0], &identity, sizeof(identity)) == sizeof(identity)) {
-      EXPECT_TRUE(acknowledged.insert(identity).second)
-          << "measured again after kill " << kill_idx << " at " << wait_us << " us";
+    while (read(ends[0], &identity, sizeof(identity)) == sizeof(identity)) told.push_back(identity);
+    for (const std::uint64_t one : told) {
+      EXPECT_TRUE(acknowledged.insert(one).second)
+          << "measured again after kill " << kill_idx << ", " << wait_us << " us after " << wait_for;
     }
     close(ends[0]);
 
@@ -120,7 +127,8 @@ TEST_F(KillTest, NothingAcknowledgedIsLostAndNothingIsMeasuredTwice) {
       }
     }
     for (const std::uint64_t known : acknowledged) {
-      EXPECT_TRUE(kept.contains(known)) << "lost by kill " << kill_idx << " at " << wait_us << " us";
+      EXPECT_TRUE(kept.contains(known))
+          << "lost by kill " << kill_idx << ", " << wait_us << " us after " << wait_for;
     }
   }
   EXPECT_GT(killed, 0) << "every child finished before it was killed: nothing was tested";
