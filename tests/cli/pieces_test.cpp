@@ -100,7 +100,7 @@ TEST(Workload, WrongLinesAreNamed) {
            {"4 nan\n", "line 1: weight is 'nan'"},
            {"4 1e400\n", "line 1: weight"},
            {"x 1\n", "line 1: batch is 'x'"},
-           {"99 1\n", "line 1: --workload has batch 99; allowed: up to 8"},
+           {"99 1\n", "--workload has batch 99; allowed: up to 8"},
            {"4 0\n", "no weight"},
            {"", "no weight"}}) {
     test::write_whole_file(directory.file("w"), content);
