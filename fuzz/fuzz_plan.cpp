@@ -39,7 +39,7 @@ PlanRequest consume_request(FuzzedDataProvider& bytes) {
     request.cost_model = wavefill::CostModel{};
     for (double* us :
          {&request.cost_model->tile_us, &request.cost_model->tile_stream_us, &request.cost_model->cta_us,
-          &request.cost_model->combine_us, &request.cost_model->partial_us}) {
+          &request.cost_model->combine_us, &request.cost_model->partial_us, &request.cost_model->launch_us}) {
       *us = bytes.ConsumeBool() ? bytes.ConsumeFloatingPointInRange(0.0, 100.0)
                                 : bytes.ConsumeFloatingPoint<double>();
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +26,19 @@ struct DecoderOptions {
   std::optional<Setting> setting = {};  // absent: the environment's override, else the default policy
   std::string kernel = {};  // a name of the kernel table; empty: the first that supports the shape
   bool batch_invariant = false;
+  // Where a profile has nothing for a call: plan by this instead, counted. Absent: the miss is an error.
+  std::optional<Setting> fallback = {};
+};
+
+// What became of the calls to plan() under a measured setting.
+struct ProfileCounters {
+  std::uint64_t hits = 0;        // the batch had an entry of its own
+  std::uint64_t rounded_up = 0;  // served by the entry of the next larger batch
+  std::uint64_t misses = 0;      // nothing for this key or batch
+  std::uint64_t fallbacks = 0;   // misses that DecoderOptions::fallback served
+  std::string last_miss;         // why: names the field, or the batch
+
+  friend bool operator==(const ProfileCounters&, const ProfileCounters&) = default;
 };
 
 // Not copyable; movable. Const member functions may be called from several threads.
@@ -41,6 +55,7 @@ class WAVEFILL_API Decoder {
 
   const DeviceSpec& device() const;
   const Setting& setting() const;
+  ProfileCounters profile_counters() const;  // since creation; all 0 without a measured setting
   std::vector<KernelSpec> kernels() const;
 
   // ok, or why no kernel here can run `shape`: unsupported, naming the parameter and supported values.
@@ -48,7 +63,8 @@ class WAVEFILL_API Decoder {
 
   // lengths, extra_lengths: [rows] on the host, or empty for topk / extra_topk everywhere.
   // A measured setting is used only for what its profile was measured for: anything else is the error of
-  // Profile::lookup(), which names the field, and never another policy in its place.
+  // Profile::lookup(), which names the field, and never another policy in its place unless
+  // DecoderOptions::fallback names one.
   Result<SplitPlan> plan(const DecodeShape& shape, std::span<const std::int32_t> lengths = {},
                          std::span<const std::int32_t> extra_lengths = {}) const;
 

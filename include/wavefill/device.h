@@ -21,6 +21,8 @@ struct DeviceSpec {
   std::int64_t l2_bytes = 0;           // last-level cache on a CPU
   double memory_bandwidth_gbps = 0.0;  // 1e9 bytes/s: vendor figure or measured; 0 = unknown
   std::string source;                  // where the figures come from
+  std::string driver_version = {};     // of the GPU's driver, "580.95.05"; empty on a CPU and where unknown
+  std::string cuda_version = {};       // that this build runs on, "13.0"; likewise
 
   friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;
 };

@@ -62,6 +62,7 @@ struct CostModel {
   double cta_us = 0.0;          // fixed cost of one work item
   double combine_us = 0.0;      // fixed cost of having partials at all
   double partial_us = 0.0;      // cost of one partial in the combine, per slot
+  double launch_us = 0.0;       // what any call costs; 0 where it is not told apart from cta_us
   std::string source;           // "vendor figures" or where it was fitted
 
   friend bool operator==(const CostModel&, const CostModel&) = default;

@@ -16,9 +16,15 @@ namespace wavefill {
 struct ProfileKey {
   std::string device;  // DeviceSpec::name
   std::int32_t num_sms = 0;
+  std::int64_t smem_per_block_optin_bytes = 0;
+  std::int64_t l2_bytes = 0;
+  std::string driver_version;
+  std::string cuda_version;
   std::string kernel;  // KernelSpec::name
   std::int32_t heads_per_cta = 0;
   std::int32_t kv_tile = 0;
+  std::int32_t threads = 0;
+  std::int64_t smem_bytes = 0;
   std::int32_t ctas_per_sm = 0;
   std::string kv_format;  // to_string(KvFormat)
   std::int32_t d_qk = 0;
@@ -27,10 +33,21 @@ struct ProfileKey {
   std::int32_t topk = 0;
   std::int32_t extra_topk = 0;
   std::string library_version;  // of wavefill: another build may have another kernel
+  // How calls were timed, which is how they have to be served: "graph" replay on a GPU, "direct" calls on a
+  // CPU. What is best in one need not be in the other.
+  std::string timing;
 
   friend bool operator==(const ProfileKey&, const ProfileKey&) = default;
 };
 WAVEFILL_API ProfileKey key_of(const DeviceSpec& device, const KernelSpec& kernel, const DecodeShape& shape);
+
+// A field of a key in which two differ, with both values as text.
+struct KeyDifference {
+  std::string field;
+  std::string a;
+  std::string b;
+};
+WAVEFILL_API std::vector<KeyDifference> differences(const ProfileKey& a, const ProfileKey& b);
 
 struct ProfileEntry {
   std::int32_t batch = 0;
@@ -58,9 +75,12 @@ class WAVEFILL_API Profile {
   const std::vector<ProfileEntry>& entries() const { return entries_; }
 
   // The setting for `batch`: the entry of that batch, else that of the next larger measured batch
-  // (what a graph-captured server pads to). Errors: mismatch (the first differing field and both
-  // values), not_found (batch beyond the largest measured).
+  // (what a graph-captured server pads to), never that of a smaller one. Errors: mismatch (the first
+  // differing field and both values), not_found (batch beyond the largest measured).
   Result<Setting> lookup(const ProfileKey& key, std::int32_t batch) const;
+
+  // Whether `batch` has an entry of its own.
+  bool has_batch(std::int32_t batch) const;
 
   friend bool operator==(const Profile&, const Profile&) = default;
 

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <fstream>
 #include <string>
 
 #include "backend_cuda/cuda_status.h"
@@ -21,6 +22,27 @@ double bus_bandwidth_gbps(int ordinal) {
   const Result<std::int64_t> width_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal);
   if (!clock_khz.ok() || !width_bits.ok()) return 0.0;
   return 2.0 * static_cast<double>(*clock_khz) * 1e3 * static_cast<double>(*width_bits) / 8.0 / 1e9;
+}
+
+// 13000 -> "13.0"; empty where the library does not say.
+std::string cuda_version_text() {
+  int version = 0;
+  if (cudaRuntimeGetVersion(&version) != cudaSuccess) return {};
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue ..." -> "580.95.05". The runtime itself
+// tells only which CUDA the driver knows; that stands in where the file cannot be read.
+std::string driver_version_text() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  for (std::string word; file >> word;) {
+    const bool is_version = !word.empty() && word.find_first_not_of("0123456789.") == std::string::npos &&
+                            word.find('.') != std::string::npos;
+    if (is_version) return word;
+  }
+  int version = 0;
+  if (cudaDriverGetVersion(&version) != cudaSuccess) return {};
+  return "CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 }  // namespace
@@ -43,6 +65,8 @@ Result<DeviceSpec> query_device(int ordinal) {
   spec.l2_bytes = properties.l2CacheSize;
   spec.memory_bandwidth_gbps = bus_bandwidth_gbps(ordinal);
   spec.source = "CUDA device " + std::to_string(ordinal);
+  spec.driver_version = driver_version_text();
+  spec.cuda_version = cuda_version_text();
   return spec;
 }
 

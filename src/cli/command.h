@@ -33,6 +33,7 @@ Action define_verify(OptionSet& set);
 Action define_bench(OptionSet& set);
 Action define_tune(OptionSet& set);
 Action define_decide(OptionSet& set);
+Action define_profile(OptionSet& set);
 Action define_log(OptionSet& set);
 
 }  // namespace wavefill::cli

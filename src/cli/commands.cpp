@@ -6,7 +6,7 @@
 namespace wavefill::cli {
 namespace {
 
-constexpr std::array<Command, 8> kCommands = {{
+constexpr std::array<Command, 9> kCommands = {{
     {.name = "devices",
      .summary = "list the devices here, and the known ones that can be planned for",
      .example = "wavefill devices",
@@ -37,6 +37,10 @@ constexpr std::array<Command, 8> kCommands = {{
      .summary = "judge measurements taken elsewhere by the rule that tune decides by",
      .example = "wavefill decide --records sweep.csv --deployed target-ctas=512 --workload 48-80",
      .define = define_decide},
+    {.name = "profile",
+     .summary = "show a profile, check that it would be served here, or compare two",
+     .example = "wavefill profile check profile.json --device cpu",
+     .define = define_profile},
     {.name = "log",
      .summary = "list tuning runs and their decisions from the ledger",
      .example = "wavefill log --run 3",

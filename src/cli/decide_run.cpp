@@ -203,6 +203,12 @@ Result<JudgedRecords> judge_records(const DecideOptions& options) {
     if (!again.ok()) return again.status();
     judged.input.measured_again = *std::move(again);
   }
+  if (!options.capture_ceiling.empty()) {
+    const Result<std::int64_t> ceiling =
+        parse_integer("--capture-ceiling", options.capture_ceiling, 1, kMaxBatch);
+    if (!ceiling.ok()) return ceiling.status();
+    judged.input.capture_ceiling = static_cast<std::int32_t>(*ceiling);
+  }
   const std::vector<std::int32_t> batches = batches_of(judged.input.evidence);
   const Result<std::vector<WorkloadWeight>> workload = parse_workload(options.workload);
   if (!workload.ok()) return workload.status();

@@ -19,6 +19,7 @@ struct DecideOptions {
   std::string records, deployed, workload;
   std::vector<std::string> proposals;  // "fixed=8@96"
   std::string measured_again;          // batches
+  std::string capture_ceiling;         // the largest batch that runs as a captured graph
   PlanTargetOptions target;            // what the records were measured on; device empty: unknown
   ShapeOptions shape;                  // given if and only if the device is
   std::string max_splits = "8";        // that the wave model may propose

@@ -21,6 +21,15 @@ void OptionSet::texts(const std::string& name, std::vector<std::string>& values,
   app_.add_option(name, values, help)->type_name(type)->group(group_)->expected(1)->take_all();
 }
 
+void OptionSet::word(const std::string& name, std::string& value, const std::string& help) {
+  app_.add_option(name, value, help)->type_name("")->group(group_)->required();
+}
+
+void OptionSet::words(const std::string& name, std::vector<std::string>& values, const std::string& type,
+                      const std::string& help) {
+  app_.add_option(name, values, help)->type_name(type)->group(group_)->required();
+}
+
 void OptionSet::flag(const std::string& name, bool& value, const std::string& help) {
   app_.add_flag(name, value, help)->group(group_);
 }

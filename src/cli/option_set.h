@@ -29,6 +29,11 @@ class OptionSet {
   void texts(const std::string& name, std::vector<std::string>& values, const std::string& type,
              const std::string& help);
 
+  // A word that stands by itself, in the order of declaration; words() takes all that follow.
+  void word(const std::string& name, std::string& value, const std::string& help);
+  void words(const std::string& name, std::vector<std::string>& values, const std::string& type,
+             const std::string& help);
+
   void flag(const std::string& name, bool& value, const std::string& help);
 
  private:

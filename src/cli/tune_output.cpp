@@ -7,6 +7,7 @@
 
 #include "cli/files.h"
 #include "core/errors.h"
+#include "report/junit.h"
 #include "tune/profile_writer.h"
 
 namespace wavefill::cli {
@@ -26,10 +27,11 @@ Json path_or_null(const std::string& path) { return path.empty() ? Json() : Json
 }  // namespace
 
 Status check_outputs(const OutputPaths& paths) {
-  const std::array<std::pair<std::string_view, std::string>, 5> files = {
+  const std::array<std::pair<std::string_view, std::string>, 6> files = {
       {{"--out", paths.profile},
        {"--report", paths.report},
        {"--csv", paths.csv},
+       {"--junit", paths.junit},
        {"--ledger", paths.ledger},
        {"--figures", paths.figures.empty() ? "" : paths.figures + "/throughput.svg"}}};
   for (const auto& [option, path] : files) {
@@ -46,6 +48,7 @@ Status write_outputs(const OutputPaths& paths, const TuneResult& result, const r
   }
   if (!paths.report.empty()) WAVEFILL_RETURN_IF_ERROR(write_file(paths.report, to_html(report)));
   if (!paths.csv.empty()) WAVEFILL_RETURN_IF_ERROR(write_file(paths.csv, to_csv(report)));
+  if (!paths.junit.empty()) WAVEFILL_RETURN_IF_ERROR(write_file(paths.junit, to_junit(report)));
   if (paths.figures.empty()) return {};
   for (const auto& [name, svg] : to_svg_files(report)) {
     WAVEFILL_RETURN_IF_ERROR(write_file(paths.figures + "/" + name, svg));
@@ -56,11 +59,9 @@ Status write_outputs(const OutputPaths& paths, const TuneResult& result, const r
 Json tune_document(const report::Report& report, const OutputPaths& paths) {
   Json document = Json::parse(to_json(report));
   for (Json& batch : document["batches"]) erase_samples(batch);
-  document["paths"] = {{"profile", path_or_null(paths.profile)},
-                       {"report", path_or_null(paths.report)},
-                       {"csv", path_or_null(paths.csv)},
-                       {"figures", path_or_null(paths.figures)},
-                       {"ledger", path_or_null(paths.ledger)}};
+  document["paths"] = {{"profile", path_or_null(paths.profile)}, {"report", path_or_null(paths.report)},
+                       {"csv", path_or_null(paths.csv)},         {"junit", path_or_null(paths.junit)},
+                       {"figures", path_or_null(paths.figures)}, {"ledger", path_or_null(paths.ledger)}};
   return document;
 }
 
@@ -73,6 +74,7 @@ std::string tune_text(const report::Report& report, const TuneResult& result, co
   line("profile", paths.profile);
   line("report", paths.report);
   line("csv", paths.csv);
+  line("junit", paths.junit);
   line("figures", paths.figures);
   line("ledger", fmt::format("{}, run {}{}", paths.ledger, result.run, result.resumed ? " (resumed)" : ""));
   if (!paths.profile.empty()) {

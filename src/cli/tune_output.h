@@ -13,7 +13,7 @@ namespace wavefill::cli {
 
 // Empty = not wanted.
 struct OutputPaths {
-  std::string profile, report, csv, figures, ledger;
+  std::string profile, report, csv, junit, figures, ledger;
 };
 
 // Whether all of them could be written now. Errors: those of check_writable.

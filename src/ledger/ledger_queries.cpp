@@ -90,19 +90,20 @@ Result<DecisionRecord> read_decision(const sqlite::Statement& row) {
 Result<RunSummary> read_run(const sqlite::Statement& row) {
   RunSummary run;
   run.id = row.integer(0);
-  run.key.profile = {.device = row.text(1),
-                     .num_sms = int32(row, 2),
-                     .kernel = row.text(3),
-                     .heads_per_cta = int32(row, 4),
-                     .kv_tile = int32(row, 5),
-                     .ctas_per_sm = int32(row, 6),
-                     .kv_format = row.text(7),
-                     .d_qk = int32(row, 8),
-                     .num_heads = int32(row, 9),
-                     .s_q = int32(row, 10),
-                     .topk = int32(row, 11),
-                     .extra_topk = int32(row, 12),
-                     .library_version = row.text(13)};
+  ProfileKey& profile = run.key.profile;  // what listings show; the whole key is in the column `key`
+  profile.device = row.text(1);
+  profile.num_sms = int32(row, 2);
+  profile.kernel = row.text(3);
+  profile.heads_per_cta = int32(row, 4);
+  profile.kv_tile = int32(row, 5);
+  profile.ctas_per_sm = int32(row, 6);
+  profile.kv_format = row.text(7);
+  profile.d_qk = int32(row, 8);
+  profile.num_heads = int32(row, 9);
+  profile.s_q = int32(row, 10);
+  profile.topk = int32(row, 11);
+  profile.extra_topk = int32(row, 12);
+  profile.library_version = row.text(13);
   run.key.deployed = row.text(14);
   run.key.batches = row.text(15);
   run.key.timing = row.text(16);

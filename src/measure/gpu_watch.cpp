@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace wavefill {
 namespace {
@@ -25,15 +27,19 @@ struct ProcessInfo {
 }  // namespace
 
 WatchReport judge(const GpuReadings& begin, const GpuReadings& end) {
+  const double clock_mhz = std::min(begin.sm_clock_mhz, end.sm_clock_mhz);
+  const auto contaminated = [&](std::string reason) {
+    return WatchReport{true, std::move(reason), clock_mhz};
+  };
   const std::int32_t processes = std::max(begin.processes, end.processes);
   if (processes > 1) {
-    return {true, fmt::format("{} processes are on the GPU; allowed: ours alone", processes)};
+    return contaminated(fmt::format("{} processes are on the GPU; allowed: ours alone", processes));
   }
   const std::uint64_t reasons = begin.clock_reasons | end.clock_reasons;
-  if ((reasons & kThermalSlowdown) != 0) return {true, "the GPU is slowed down by its temperature"};
-  if ((reasons & kPowerBrake) != 0) return {true, "the GPU is slowed down by the power brake"};
-  if ((reasons & kHardwareSlowdown) != 0) return {true, "the GPU is slowed down by its hardware"};
-  return {};
+  if ((reasons & kThermalSlowdown) != 0) return contaminated("the GPU is slowed down by its temperature");
+  if ((reasons & kPowerBrake) != 0) return contaminated("the GPU is slowed down by the power brake");
+  if ((reasons & kHardwareSlowdown) != 0) return contaminated("the GPU is slowed down by its hardware");
+  return {false, {}, clock_mhz};
 }
 
 // The functions that are used, found by name: the library belongs to the driver, and a program that is linked
@@ -62,9 +68,10 @@ struct GpuWatch::Library {
     return function != nullptr;
   }
 
-  bool open(const std::string& pci_bus_id) {
+  // Empty: opened. Else why not.
+  std::string open(const std::string& pci_bus_id) {
     library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return false;
+    if (library == nullptr) return "libnvidia-ml.so.1 cannot be opened";
     const bool found = find(init, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") &&
                        find(handle_by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2") &&
                        find(clock, "nvmlDeviceGetClockInfo") &&
@@ -73,11 +80,12 @@ struct GpuWatch::Library {
                        find(processes, "nvmlDeviceGetComputeRunningProcesses_v3") &&
                        find(power_limit_mw, "nvmlDeviceGetPowerManagementLimit") &&
                        find(driver_version, "nvmlSystemGetDriverVersion");
-    if (!found || init() != kSuccess) return false;
-    if (handle_by_bus_id(pci_bus_id.c_str(), &device) == kSuccess) return true;
+    if (!found) return "libnvidia-ml.so.1 lacks a function that is needed";
+    if (init() != kSuccess) return "libnvidia-ml.so.1 cannot reach the driver";
+    if (handle_by_bus_id(pci_bus_id.c_str(), &device) == kSuccess) return {};
     device = nullptr;
     shutdown();
-    return false;
+    return fmt::format("libnvidia-ml.so.1 knows no GPU at {}", pci_bus_id);
   }
 
   void set_mhz(Environment& environment, const char* name, int (*get)(Handle, unsigned, unsigned*),
@@ -88,7 +96,8 @@ struct GpuWatch::Library {
 };
 
 GpuWatch::GpuWatch(const std::string& pci_bus_id) : library_(std::make_unique<Library>()) {
-  if (!library_->open(pci_bus_id)) library_.reset();
+  unavailable_ = library_->open(pci_bus_id);
+  if (!unavailable_.empty()) library_.reset();
 }
 
 GpuWatch::~GpuWatch() = default;
@@ -98,6 +107,8 @@ GpuReadings GpuWatch::read() const {
   if (!library_) return readings;
   unsigned long long reasons = 0;
   if (library_->clock_reasons(library_->device, &reasons) == kSuccess) readings.clock_reasons = reasons;
+  unsigned mhz = 0;
+  if (library_->clock(library_->device, kSmClock, &mhz) == kSuccess) readings.sm_clock_mhz = mhz;
   // Some containers show other process ids than getpid(), so processes are counted, not looked up.
   std::array<ProcessInfo, 8> infos{};
   unsigned count = infos.size();
@@ -107,7 +118,10 @@ GpuReadings GpuWatch::read() const {
 }
 
 void GpuWatch::describe(Environment& environment) const {
-  if (!library_) return;
+  if (!library_) {
+    environment.set("gpu_watch", fmt::format("not available: {}", unavailable_));
+    return;
+  }
   std::array<char, 96> version{};
   if (library_->driver_version(version.data(), version.size()) == kSuccess) {
     environment.set("gpu_driver", version.data());

@@ -18,6 +18,7 @@ inline constexpr std::uint64_t kPowerBrake = 0x80;
 struct GpuReadings {
   std::int32_t processes = -1;  // with a context on the GPU, ours included; -1 = not said
   std::uint64_t clock_reasons = 0;
+  double sm_clock_mhz = 0.0;  // 0 = not said
 };
 
 // Pure. A second process with a context may run at any time, so it contaminates whatever it does. A power
@@ -26,7 +27,7 @@ WatchReport judge(const GpuReadings& begin, const GpuReadings& end);
 
 class GpuWatch {
  public:
-  // Of the GPU at "0000:06:00.0". Without the library, readings say nothing.
+  // Of the GPU at "0000:06:00.0". Without the library, readings say nothing, and describe() says so.
   explicit GpuWatch(const std::string& pci_bus_id);
   ~GpuWatch();
 
@@ -37,7 +38,8 @@ class GpuWatch {
 
  private:
   struct Library;
-  std::unique_ptr<Library> library_;
+  std::unique_ptr<Library> library_;  // nullptr: not available
+  std::string unavailable_;           // why
 };
 
 }  // namespace wavefill

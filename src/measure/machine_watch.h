@@ -9,7 +9,8 @@ namespace wavefill {
 // What was seen during one round.
 struct WatchReport {
   bool contaminated = false;
-  std::string reason;  // "other processes used 23.0 % of the CPUs"
+  std::string reason;      // "other processes used 23.0 % of the CPUs"
+  double clock_mhz = 0.0;  // of the device's SMs, the lower of begin and end; 0 = not said
 };
 
 // Limits above which a round is contaminated, as shares of the CPU time that the round had.

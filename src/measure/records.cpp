@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "plan/profile_file.h"
 
 namespace wavefill {
 namespace {
@@ -91,22 +92,12 @@ Result<StopReason> parse_stop_reason(std::string_view text) {
 std::string to_string(const RunKey& key) {
   const ProfileKey& profile = key.profile;
   std::string text;
-  append_field(text, "device", profile.device);
-  append_field(text, "num_sms", std::to_string(profile.num_sms));
-  append_field(text, "kernel", profile.kernel);
-  append_field(text, "heads_per_cta", std::to_string(profile.heads_per_cta));
-  append_field(text, "kv_tile", std::to_string(profile.kv_tile));
-  append_field(text, "ctas_per_sm", std::to_string(profile.ctas_per_sm));
-  append_field(text, "kv_format", profile.kv_format);
-  append_field(text, "d_qk", std::to_string(profile.d_qk));
-  append_field(text, "num_heads", std::to_string(profile.num_heads));
-  append_field(text, "s_q", std::to_string(profile.s_q));
-  append_field(text, "topk", std::to_string(profile.topk));
-  append_field(text, "extra_topk", std::to_string(profile.extra_topk));
-  append_field(text, "library_version", profile.library_version);
+  for_each_key_field([&](const char* name, auto field, std::int32_t) {
+    append_field(text, name, fmt::format("{}", profile.*field));
+  });
   append_field(text, "deployed", key.deployed);
   append_field(text, "batches", key.batches);
-  append_field(text, "timing", key.timing);
+  append_field(text, "timed", key.timing);
   append_field(text, "seed", std::to_string(key.seed));
   return text;
 }

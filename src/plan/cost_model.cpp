@@ -64,6 +64,7 @@ CostModel default_cost_model(const DeviceSpec& device, const KernelSpec& kernel,
           .cta_us = costs.item_us,
           .combine_us = costs.combine_us,
           .partial_us = partial_bytes * slots / (costs.partial_speedup * bytes_per_us),
+          .launch_us = 0.0,
           .source = known ? fmt::format("bandwidth of {}", device.name)
                           : fmt::format("assumed bandwidth of {} GB/s", costs.assumed_gbps)};
 }

@@ -49,7 +49,7 @@ Status validate_cost_model(const CostModel& model) {
   for (const auto& [name, us] :
        {std::pair{"tile_us", model.tile_us}, std::pair{"tile_stream_us", model.tile_stream_us},
         std::pair{"cta_us", model.cta_us}, std::pair{"combine_us", model.combine_us},
-        std::pair{"partial_us", model.partial_us}}) {
+        std::pair{"partial_us", model.partial_us}, std::pair{"launch_us", model.launch_us}}) {
     if (!std::isfinite(us) || us < 0.0) {
       return invalid_argument("cost_model.{} is {}; allowed: finite and >= 0", name, us);
     }

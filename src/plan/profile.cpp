@@ -17,13 +17,11 @@ namespace wavefill {
 namespace {
 
 Status same_key(const ProfileKey& measured, const ProfileKey& seen) {
-  Status status;
-  for_each_key_field([&](const char* name, auto field, std::int32_t) {
-    if (!status.ok() || measured.*field == seen.*field) return;
-    status = make_status(StatusCode::mismatch, "the profile was measured for {} {}; this is {}", name,
-                         measured.*field, seen.*field);
-  });
-  return status;
+  const std::vector<KeyDifference> differing = differences(measured, seen);
+  if (differing.empty()) return {};
+  const KeyDifference& first = differing.front();
+  return make_status(StatusCode::mismatch, "the profile was measured for {} {}; this is {}", first.field,
+                     first.a, first.b);
 }
 
 // A pipe would block and a device has no end, so only plain files (or links to them) are opened.
@@ -75,9 +73,15 @@ Result<std::string> read_file(const std::string& path) {
 ProfileKey key_of(const DeviceSpec& device, const KernelSpec& kernel, const DecodeShape& shape) {
   return {.device = device.name,
           .num_sms = device.num_sms,
+          .smem_per_block_optin_bytes = device.smem_per_block_optin_bytes,
+          .l2_bytes = device.l2_bytes,
+          .driver_version = device.driver_version,
+          .cuda_version = device.cuda_version,
           .kernel = kernel.name,
           .heads_per_cta = kernel.heads_per_cta,
           .kv_tile = kernel.kv_tile,
+          .threads = kernel.threads,
+          .smem_bytes = kernel.smem_bytes,
           .ctas_per_sm = kernel.ctas_per_sm,
           .kv_format = std::string(to_string(shape.kv_format)),
           .d_qk = shape.d_qk,
@@ -85,7 +89,18 @@ ProfileKey key_of(const DeviceSpec& device, const KernelSpec& kernel, const Deco
           .s_q = shape.s_q,
           .topk = shape.topk,
           .extra_topk = shape.extra_topk,
-          .library_version = std::string(library_version())};
+          .library_version = std::string(library_version()),
+          .timing = device.compute_capability == 0 ? "direct" : "graph"};
+}
+
+std::vector<KeyDifference> differences(const ProfileKey& a, const ProfileKey& b) {
+  std::vector<KeyDifference> differing;
+  for_each_key_field([&](const char* name, auto field, std::int32_t) {
+    if (a.*field != b.*field) {
+      differing.push_back({name, fmt::format("{}", a.*field), fmt::format("{}", b.*field)});
+    }
+  });
+  return differing;
 }
 
 Profile::Profile(ProfileKey key, std::vector<ProfileEntry> entries)
@@ -112,6 +127,10 @@ Result<Setting> Profile::lookup(const ProfileKey& key, std::int32_t batch) const
                        entries_.empty() ? "none" : fmt::format("up to {}", entries_.back().batch));
   }
   return entry->setting;
+}
+
+bool Profile::has_batch(std::int32_t batch) const {
+  return std::ranges::binary_search(entries_, batch, {}, &ProfileEntry::batch);
 }
 
 }  // namespace wavefill

@@ -100,6 +100,10 @@ class ObjectReader {
   }
 
   std::int32_t integer(const char* name, std::int32_t min) {
+    return static_cast<std::int32_t>(integer64(name, min, INT32_MAX));
+  }
+
+  std::int64_t integer64(const char* name, std::int64_t min, std::int64_t max) {
     const Json* json = field(name);
     if (json == nullptr) return 0;
     if (!json->is_number_integer()) {
@@ -108,11 +112,11 @@ class ObjectReader {
     }
     // Unsigned values beyond int64 become negative here, and are refused like those.
     const auto value = json->get<std::int64_t>();
-    if (value < min || value > INT32_MAX) {
-      status_ = corrupt("{}.{} is {}; allowed: {}..{}", where_, name, json->dump(), min, INT32_MAX);
+    if (value < min || value > max) {
+      status_ = corrupt("{}.{} is {}; allowed: {}..{}", where_, name, json->dump(), min, max);
       return 0;
     }
-    return static_cast<std::int32_t>(value);
+    return value;
   }
 
   double positive(const char* name) {
@@ -161,6 +165,8 @@ ProfileKey read_key(ObjectReader& reader) {
   for_each_key_field([&](const char* name, auto field, std::int32_t min) {
     if constexpr (std::is_same_v<decltype(field), std::string ProfileKey::*>) {
       key.*field = reader.text(name);
+    } else if constexpr (std::is_same_v<decltype(field), std::int64_t ProfileKey::*>) {
+      key.*field = reader.integer64(name, min, INT64_MAX);
     } else {
       key.*field = reader.integer(name, min);
     }

@@ -63,6 +63,7 @@ std::string to_html(const Report& report) {
                  {"verdict-table", verdict_table(report)},
                  {"regrets", regrets_section(report)},
                  {"rejected", rejected_section(report)},
+                 {"model", model_section(report)},
                  {"trust", trust_section(report)},
                  {"samples", samples_section(report)},
                  {"environment", environment_section(report)},

@@ -12,7 +12,9 @@ std::string figures_section(const Report& report);
 std::string verdict_table(const Report& report);  // a row a batch
 std::string regrets_section(const Report& report);
 std::string rejected_section(const Report& report);
-std::string trust_section(const Report& report);  // noise, contamination, cache state, model fit
+std::string model_section(
+    const Report& report);  // the fitted cost model, and what it alone would have shipped
+std::string trust_section(const Report& report);  // noise, contamination, cache state
 std::string samples_section(const Report& report);
 std::string environment_section(const Report& report);
 

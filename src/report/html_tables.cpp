@@ -96,13 +96,6 @@ std::string trust_section(const Report& report) {
   html += pair_html("timing", report.timing);
   if (!report.batches.empty()) html += pair_html("caches", report.batches.back().cache_state);
   html += pair_html("disturbed", contamination_text(report));
-  if (report.is_fitted) {
-    html += pair_html("cost model",
-                      fmt::format("fitted to these measurements it is off by {:.1f}% (root mean square) and "
-                                  "ranks settings with a correlation of {:.2f}; it chose where to measure, "
-                                  "not what to ship",
-                                  report.fit_rms_residual * 100, report.fit_rank_correlation));
-  }
   html += pair_html("time spent", fmt::format("{:.0f} s", report.elapsed_s));
   return html + "</dl>";
 }

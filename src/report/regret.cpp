@@ -30,8 +30,11 @@ PolicyRegret regret_of(std::string setting, const std::vector<Batch>& batches, c
   return regret;
 }
 
+// By the model fitted to the whole run, or where there is none by what it said before.
+double model_us(const Arm& arm) { return arm.fitted_us > 0.0 ? arm.fitted_us : arm.predicted_us; }
+
 const Arm* model_pick(const Batch& batch) {
-  const auto least = std::ranges::min_element(batch.arms, {}, &Arm::predicted_us);
+  const auto least = std::ranges::min_element(batch.arms, {}, model_us);
   return least == batch.arms.end() ? nullptr : &*least;
 }
 
@@ -72,6 +75,24 @@ std::vector<std::string> settings_everywhere(const std::vector<Batch>& batches) 
   std::stable_partition(names.begin(), names.end(),
                         [](const std::string& name) { return !is_split_count(name); });
   return names;
+}
+
+std::vector<ModelPick> model_picks(const std::vector<Batch>& batches) {
+  std::vector<ModelPick> picks;
+  for (const Batch& batch : batches) {
+    const Arm* pick = model_pick(batch);
+    const Arm* best = best_arm(batch);
+    if (pick == nullptr || best == nullptr) continue;
+    const bool is_measured = pick->is_measured();
+    picks.push_back({.batch = batch.batch,
+                     .setting = pick->setting,
+                     .predicted_us = model_us(*pick),
+                     .us = is_measured ? pick->us.value : 0.0,
+                     .best_setting = best->setting,
+                     .best_us = best->us.value,
+                     .cost = is_measured ? pick->us.value / best->us.value - 1.0 : 0.0});
+  }
+  return picks;
 }
 
 std::vector<PolicyRegret> regrets_of(const std::vector<Batch>& batches) {

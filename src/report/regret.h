@@ -25,6 +25,9 @@ const Arm* best_arm(const Batch& batch);
 // stand in the batches.
 std::vector<std::string> settings_everywhere(const std::vector<Batch>& batches);
 
+// What the cost model alone would have shipped at each batch, and what that would have cost.
+std::vector<ModelPick> model_picks(const std::vector<Batch>& batches);
+
 // The choice first; then each setting measured at every batch, and the cost model alone, the least regret
 // first.
 std::vector<PolicyRegret> regrets_of(const std::vector<Batch>& batches);

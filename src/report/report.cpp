@@ -49,6 +49,7 @@ Arm arm_of(const ArmResult& result) {
           .num_waves = waves.num_waves,
           .wave_efficiency = waves.wave_efficiency,
           .predicted_us = result.candidate.predicted_us,
+          .fitted_us = result.fitted_us,
           .verified = result.verified,
           .max_o_error = result.verification.max_o_error,
           .max_lse_error = result.verification.max_lse_error,
@@ -95,7 +96,8 @@ Batch batch_of(const TuneRequest& request, const BatchResult& result, const Tune
               .contaminated_rounds = result.contaminated_rounds,
               .contamination = result.contamination,
               .calls_per_sample = result.calls_per_sample,
-              .cache_state = describe(result.rotation)};
+              .cache_state = describe(result.rotation),
+              .pruned_by = result.pruned_by};
   for (const ArmResult& arm : result.arms) batch.arms.push_back(arm_of(arm));
   const auto confirmed = std::ranges::find(run.confirmed, result.batch, &ConfirmResult::batch);
   if (confirmed != run.confirmed.end()) {
@@ -124,6 +126,22 @@ std::string time_text(std::int64_t unix_us) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(seconds));
 }
 
+ModelFit model_fit_of(const CostFit& fit, const std::vector<Batch>& batches) {
+  const CostModel& model = fit.model;
+  return {.is_fitted = true,
+          .constants_us = {{"launch", model.launch_us},
+                           {"kv tile on a lone slot", model.tile_us},
+                           {"kv tile of the stream", model.tile_stream_us},
+                           {"item (a wave of them)", model.cta_us},
+                           {"combine", model.combine_us},
+                           {"partial", model.partial_us}},
+          .rms_residual = fit.rms_relative_residual,
+          .max_residual = fit.max_relative_residual,
+          .rank_correlation = fit.rank_correlation,
+          .rank_within_batches = fit.rank_within_batches,
+          .picks = model_picks(batches)};
+}
+
 }  // namespace
 
 Report make_report(const TuneRequest& request, const TuneResult& result, const ReportLabels& labels) {
@@ -148,9 +166,7 @@ Report make_report(const TuneRequest& request, const TuneResult& result, const R
                 .rejected = {},
                 .dips = {},
                 .regrets = {},
-                .is_fitted = result.fit.has_value(),
-                .fit_rms_residual = result.fit ? result.fit->rms_relative_residual : 0.0,
-                .fit_rank_correlation = result.fit ? result.fit->rank_correlation : 0.0,
+                .fit = {},
                 .environment = {},
                 .elapsed_s = result.elapsed_us * 1e-6};
   if (const auto& next = result.decision.next)
@@ -162,6 +178,7 @@ Report make_report(const TuneRequest& request, const TuneResult& result, const R
     report.environment.emplace_back(field.name, field.value);
   }
   report.regrets = regrets_of(report.batches);
+  if (result.fit) report.fit = model_fit_of(*result.fit, report.batches);
   return report;
 }
 

@@ -35,6 +35,7 @@ struct Arm {
   std::int64_t num_waves = 0;
   double wave_efficiency = 0.0;
   double predicted_us = 0.0;  // by the cost model; says where to measure, never what to ship
+  double fitted_us = 0.0;     // by the model fitted to the whole run; 0 without a fit
   bool verified = false;
   double max_o_error = 0.0;
   double max_lse_error = 0.0;
@@ -74,6 +75,7 @@ struct Batch {
   std::string contamination;
   std::int32_t calls_per_sample = 1;
   std::string cache_state;  // "cold: 630 MiB are read between two uses of a line, ..."
+  std::string pruned_by;    // where the constants came from that chose what to measure
 
   const Arm& deployed() const { return arms.front(); }
   const Arm& chosen() const { return arms[chosen_idx]; }
@@ -94,6 +96,28 @@ struct PolicyRegret {
   double worst = 0.0;
   std::int32_t worst_batch = 0;
   std::int32_t num_batches = 0;  // at which it was measured
+};
+
+// What the cost model, fitted to all of the run, would have shipped at one batch, had nobody measured.
+struct ModelPick {
+  std::int32_t batch = 0;
+  std::string setting;
+  double predicted_us = 0.0;
+  double us = 0.0;  // as measured; 0 where nobody did
+  std::string best_setting;
+  double best_us = 0.0;
+  double cost = 0.0;  // 0.04: 4 % slower than the best measured
+};
+
+// The fitted cost model and how far it can be trusted.
+struct ModelFit {
+  bool is_fitted = false;
+  std::vector<std::pair<std::string, double>> constants_us;  // "launch", "tile", ...
+  double rms_residual = 0.0;
+  double max_residual = 0.0;
+  double rank_correlation = 0.0;
+  double rank_within_batches = 0.0;
+  std::vector<ModelPick> picks;  // one a batch
 };
 
 struct Report {
@@ -118,9 +142,7 @@ struct Report {
   std::vector<RejectedSetting> rejected;
   std::vector<std::string> dips;
   std::vector<PolicyRegret> regrets;  // the chosen first
-  bool is_fitted = false;
-  double fit_rms_residual = 0.0;
-  double fit_rank_correlation = 0.0;
+  ModelFit fit;
   std::vector<std::pair<std::string, std::string>> environment;
   double elapsed_s = 0.0;
 };

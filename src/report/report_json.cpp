@@ -21,6 +21,7 @@ Json json_of(const Arm& arm) {
           {"num_waves", arm.num_waves},
           {"wave_efficiency", arm.wave_efficiency},
           {"predicted_us", arm.predicted_us},
+          {"fitted_us", arm.fitted_us > 0.0 ? Json(arm.fitted_us) : Json()},
           {"verified", arm.verified},
           {"max_o_error", arm.max_o_error},
           {"max_lse_error", arm.max_lse_error},
@@ -52,6 +53,7 @@ Json json_of(const Batch& batch) {
                {"contamination", batch.contamination},
                {"calls_per_sample", batch.calls_per_sample},
                {"cache_state", batch.cache_state},
+               {"pruned_by", batch.pruned_by},
                {"confirmation", batch.is_confirmed ? json_of(batch.confirmation) : Json()}};
   json["arms"] = Json::array();
   for (const Arm& arm : batch.arms) json["arms"].push_back(json_of(arm));
@@ -77,6 +79,26 @@ Json json_of(const PolicyRegret& regret) {
           {"worst", regret.worst},
           {"worst_batch", regret.worst_batch},
           {"num_batches", regret.num_batches}};
+}
+
+Json json_of(const ModelPick& pick) {
+  return {{"batch", pick.batch},
+          {"setting", pick.setting},
+          {"predicted_us", pick.predicted_us},
+          {"us", pick.us > 0.0 ? Json(pick.us) : Json()},
+          {"best_setting", pick.best_setting},
+          {"best_us", pick.best_us},
+          {"cost", pick.us > 0.0 ? Json(pick.cost) : Json()}};
+}
+
+Json json_of(const ModelFit& fit) {
+  Json constants = Json::object();
+  for (const auto& [name, us] : fit.constants_us) constants[name] = us;
+  Json picks = Json::array();
+  for (const ModelPick& pick : fit.picks) picks.push_back(json_of(pick));
+  return {{"constants_us", std::move(constants)},           {"rms_relative_residual", fit.rms_residual},
+          {"max_relative_residual", fit.max_residual},      {"rank_correlation", fit.rank_correlation},
+          {"rank_within_batches", fit.rank_within_batches}, {"model_alone", std::move(picks)}};
 }
 
 template <typename T>
@@ -113,9 +135,7 @@ std::string to_json(const Report& report) {
                      {"rejected", array_of(report.rejected)},
                      {"dips", report.dips},
                      {"regrets", array_of(report.regrets)},
-                     {"fit", report.is_fitted ? Json{{"rms_relative_residual", report.fit_rms_residual},
-                                                     {"rank_correlation", report.fit_rank_correlation}}
-                                              : Json()},
+                     {"fit", report.fit.is_fitted ? json_of(report.fit) : Json()},
                      {"environment", std::move(environment)},
                      {"elapsed_s", report.elapsed_s}};
   // Names come from drivers and files: bytes that are not UTF-8 become U+FFFD instead of an exception.

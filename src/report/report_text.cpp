@@ -53,6 +53,26 @@ std::string regrets_text(const Report& report, const TerminalStyle& style) {
   return table.render(style);
 }
 
+// Where the model alone would have done worse than what was measured best.
+std::string model_text(const ModelFit& fit) {
+  if (!fit.is_fitted) return "";
+  const ModelPick* worst = nullptr;
+  std::size_t misses = 0;
+  for (const ModelPick& pick : fit.picks) {
+    misses += pick.setting == pick.best_setting ? 0 : 1;
+    if (worst == nullptr || pick.cost > worst->cost) worst = &pick;
+  }
+  std::string text = fmt::format(
+      "Cost model: off by {:.1f}% (root mean square, at worst {:.1f}%), rank correlation {:.2f} within "
+      "batches\n",
+      fit.rms_residual * 100, fit.max_residual * 100, fit.rank_within_batches);
+  if (worst == nullptr || misses == 0) return text;
+  return text +
+         fmt::format(
+             "Alone it would have missed the best at {} of {} batches, by up to {:.1f}% (batch {}: {})\n",
+             misses, fit.picks.size(), worst->cost * 100, worst->batch, worst->setting);
+}
+
 }  // namespace
 
 std::string to_text(const Report& report, const TerminalStyle& style) {
@@ -69,8 +89,9 @@ std::string to_text(const Report& report, const TerminalStyle& style) {
                    {"noise"}});
   for (const Batch& batch : report.batches) table.add_row(row_of(batch));
   const std::string label = choice_label(report);
-  std::string text = fmt::format("{} on {}, {}\n\n{}\n{}\n", report.title, report.device,
-                                 shape_text(report.shape), table.render(style), regrets_text(report, style));
+  std::string text =
+      fmt::format("{} on {}, {}\n\n{}\n{}{}\n", report.title, report.device, shape_text(report.shape),
+                  table.render(style), regrets_text(report, style), model_text(report.fit));
   const std::string_view verb = report.keeps_deployed      ? "keep"
                                 : label == report.decision ? "deploy"
                                                            : "deploy the";

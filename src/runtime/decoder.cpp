@@ -1,6 +1,7 @@
 // The decoder: what was decided at creation, and the checks between a caller and a backend.
 #include "wavefill/decoder.h"
 
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "runtime/devices.h"
 #include "runtime/kernel_choice.h"
 #include "runtime/overrides.h"
+#include "wavefill/profile.h"
 
 namespace wavefill {
 
@@ -17,6 +19,23 @@ struct Decoder::Impl {
   Setting setting;
   std::span<const KernelSpec> kernels;  // what plan() chooses from: the backend's table, or the row asked for
   bool batch_invariant = false;
+  std::optional<Setting> fallback;
+
+  // plan() may be called from several threads.
+  mutable std::mutex counters_mutex;
+  mutable ProfileCounters counters;
+
+  void count_hit(bool is_exact) const {
+    const std::lock_guard lock(counters_mutex);
+    ++(is_exact ? counters.hits : counters.rounded_up);
+  }
+
+  void count_miss(const Status& why) const {
+    const std::lock_guard lock(counters_mutex);
+    ++counters.misses;
+    if (fallback) ++counters.fallbacks;
+    counters.last_miss = why.message();
+  }
 
   Result<const KernelSpec*> choose(const DecodeShape& shape) const {
     return choose_kernel(*backend, kernels, shape);
@@ -43,6 +62,10 @@ Result<Decoder> Decoder::create(const DecoderOptions& options) {
   try {
     Result<Setting> setting = choose_setting(options.setting);
     if (!setting.ok()) return setting.status();
+    if (options.fallback && options.fallback->kind == PolicyKind::measured) {
+      return invalid_argument("fallback is {}; allowed: any policy but measured",
+                              to_string(*options.fallback));
+    }
     Result<std::unique_ptr<Backend>> backend = make_backend(options.device, options.num_threads);
     if (!backend.ok()) return backend.status();
     const Result<std::span<const KernelSpec>> kernels = select_kernels(**backend, options.kernel);
@@ -52,6 +75,7 @@ Result<Decoder> Decoder::create(const DecoderOptions& options) {
     impl->setting = *std::move(setting);
     impl->kernels = *kernels;
     impl->batch_invariant = options.batch_invariant;
+    impl->fallback = options.fallback;
     return Decoder(std::move(impl));
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::resource_exhausted, "out of memory for a decoder");
@@ -61,6 +85,11 @@ Result<Decoder> Decoder::create(const DecoderOptions& options) {
 const DeviceSpec& Decoder::device() const { return impl_->backend->device(); }
 
 const Setting& Decoder::setting() const { return impl_->setting; }
+
+ProfileCounters Decoder::profile_counters() const {
+  const std::lock_guard lock(impl_->counters_mutex);
+  return impl_->counters;
+}
 
 std::vector<KernelSpec> Decoder::kernels() const {
   const std::span<const KernelSpec> table = impl_->backend->kernels();
@@ -81,6 +110,17 @@ Result<SplitPlan> Decoder::plan(const DecodeShape& shape, std::span<const std::i
   request.extra_lengths = extra_lengths;
   request.setting = impl_->setting;
   request.batch_invariant = impl_->batch_invariant;
+  Result<SplitPlan> plan = make_plan(request);
+  if (impl_->setting.kind != PolicyKind::measured) return plan;
+  if (plan.ok()) {
+    impl_->count_hit(impl_->setting.profile->has_batch(impl_->batch_invariant ? 1 : shape.batch));
+    return plan;
+  }
+  const StatusCode code = plan.status().code();
+  if (code != StatusCode::mismatch && code != StatusCode::not_found) return plan;
+  impl_->count_miss(plan.status());
+  if (!impl_->fallback) return plan;
+  request.setting = *impl_->fallback;
   return make_plan(request);
 }
 

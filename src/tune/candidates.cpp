@@ -1,6 +1,7 @@
 #include "tune/candidates.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "plan/split_problem.h"
@@ -20,7 +21,6 @@ class CandidateSet {
     request_.device = device;
     request_.kernel = kernel;
     request_.shape = shape;
-    request_.cost_model = model;
   }
 
   // The candidate that `setting` means, made if it is new.
@@ -45,6 +45,15 @@ class CandidateSet {
     candidate.plan = std::move(*plan);
     candidates_.push_back(std::move(candidate));
     return &candidates_.back();
+  }
+
+  // The splits that list-schedule picks if it is given our constants. Absent if it cannot plan this.
+  std::optional<std::int64_t> scheduled_splits() const {
+    PlanRequest request = request_;
+    request.setting = Setting{.kind = PolicyKind::list_schedule};
+    request.cost_model = model_;
+    const auto plan = make_plan(request);
+    return plan.ok() ? std::optional<std::int64_t>(wave_stats(*plan).num_splits) : std::nullopt;
   }
 
   std::int64_t longest_row_tiles() const {
@@ -79,6 +88,20 @@ void add_policy_picks(CandidateSet& set, const CandidateOptions& options) {
   }
 }
 
+// Of even splits, the fullest waves; ties to fewer.
+std::int64_t fullest_waves(CandidateSet& set, std::int64_t tiles) {
+  std::int64_t fullest = 1;
+  double best = 0.0;
+  for (const Candidate& candidate : set.all()) {
+    if (candidate.setting.kind != PolicyKind::fixed || candidate.setting.value > tiles) continue;
+    const double efficiency = candidate.waves.wave_efficiency;
+    if (efficiency < best || (efficiency == best && candidate.setting.value >= fullest)) continue;
+    best = efficiency;
+    fullest = candidate.setting.value;
+  }
+  return fullest;
+}
+
 std::vector<std::int64_t> split_counts(std::int64_t tiles) {
   std::vector<std::int64_t> counts;
   if (tiles <= kExhaustiveTiles) {
@@ -91,6 +114,17 @@ std::vector<std::int64_t> split_counts(std::int64_t tiles) {
   });
   std::erase_if(counts, [](std::int64_t count) { return count > kMaxNumSplits; });
   return counts;
+}
+
+// All split counts are in the set. What the models would ship is timed, so that the report can say what that
+// would have cost.
+void add_model_picks(CandidateSet& set) {
+  const std::int64_t tiles = std::max<std::int64_t>(1, set.longest_row_tiles());
+  std::vector<std::int64_t> picks = {fullest_waves(set, tiles)};
+  if (const auto scheduled = set.scheduled_splits()) picks.push_back(*scheduled);
+  for (const std::int64_t pick : picks) {
+    if (auto added = set.add(fixed_setting(pick)); added.ok()) (*added)->is_model_pick = true;
+  }
 }
 
 // Even splits only: a plan that splits rows unevenly has no "one more" or "one less".
@@ -155,6 +189,7 @@ Result<std::vector<Candidate>> candidates_for(const DeviceSpec& device, const Ke
   for (const std::int64_t count : split_counts(set.longest_row_tiles())) {
     if (auto added = set.add(fixed_setting(count)); !added.ok()) return added.status();
   }
+  add_model_picks(set);
   add_neighbours(set);
   prune(set.all(), options);
   name_and_sort(set.all());

@@ -22,22 +22,26 @@ struct Candidate {
   bool is_deployed = false;
   bool is_default = false;
   bool is_policy_pick = false;
-  bool is_neighbour = false;  // one split more or less than one of those
+  bool is_model_pick = false;  // what the wave model or the cost model would ship unmeasured
+  bool is_neighbour = false;   // one split more or less than one of those
 
-  bool is_protected() const { return is_deployed || is_default || is_policy_pick || is_neighbour; }
+  bool is_protected() const {
+    return is_deployed || is_default || is_policy_pick || is_model_pick || is_neighbour;
+  }
 };
 
 struct CandidateOptions {
   Setting deployed;
   Setting default_setting;    // what the library does if nobody says anything
   std::vector<Setting> also;  // further settings the user wants to see
-  CostModel cost_model;
-  double slack = 0.25;               // kept if predicted within this of the best prediction
+  CostModel cost_model;       // that prunes: fitted on this device where that is known, else the default
+  double slack = 0.25;        // kept if predicted within this of the best prediction
   std::int32_t max_unprotected = 8;  // and at most so many, best first
 };
 
 // The deployed setting first. Every policy's pick, every distinct split count that the cost model does not
-// rule out; the deployed, the default, each policy's pick and their neighbours are never ruled out.
+// rule out; the deployed, the default, each policy's pick, what the models would ship and the neighbours of
+// all these are never ruled out. Policies are planned as the runtime plans them, whatever cost_model says.
 // Errors: those of make_plan for the deployed setting.
 Result<std::vector<Candidate>> candidates_for(const DeviceSpec& device, const KernelSpec& kernel,
                                               const DecodeShape& shape, const CandidateOptions& options);

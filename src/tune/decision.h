@@ -34,6 +34,7 @@ struct Evidence {
   std::string failure;               // why not
   std::int32_t num_splits = 0;       // 0 = unknown
   std::int64_t num_waves = 0;        // 0 = unknown; names the cause of a dip
+  double clock_mhz = 0.0;            // of the device while it was measured; 0 = unknown; likewise
 };
 
 struct WorkloadWeight {
@@ -69,6 +70,7 @@ struct DecisionInput {
   // also picks the lucky.
   bool table_only = false;
   std::vector<std::int32_t> measured_again;  // batches measured again because throughput fell
+  std::int32_t capture_ceiling = 0;          // the largest batch that runs as a captured graph; 0 = unknown
   VerdictRule rule;
 };
 
@@ -112,7 +114,9 @@ struct Dip {
   double effect = 0.0;      // < 0
   bool introduced = false;  // the deployed setting does not fall there as far
   bool measured_again = false;
-  std::string cause;  // "wave edge: 3 -> 4 waves", "unknown"
+  // The likeliest: "capture ceiling: no graph beyond batch 80", "clocks: 1980 -> 1755 MHz",
+  // "wave edge: 3 -> 4 waves", "unknown".
+  std::string cause;
 };
 
 // What to measure next to get further.

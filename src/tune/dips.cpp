@@ -37,7 +37,18 @@ bool falls(const JudgedCell& before, const JudgedCell& after, const VerdictRule&
   return growth * times_ratio.interval.high - 1.0 < -tolerance(before, after, rule);
 }
 
-std::string likely_cause(const JudgedCell& before, const JudgedCell& after) {
+// In the order of how much each explains: without its graph a batch runs another way altogether; slower
+// clocks slow down everything; a wave edge is what is left.
+std::string likely_cause(const JudgedCell& before, const JudgedCell& after, std::int32_t capture_ceiling) {
+  constexpr double kClockFall = 0.02;  // less is the device's ordinary wander
+  if (before.evidence.batch <= capture_ceiling && capture_ceiling < after.evidence.batch) {
+    return fmt::format("capture ceiling: no graph beyond batch {}", capture_ceiling);
+  }
+  const double clock_before = before.evidence.clock_mhz;
+  const double clock_after = after.evidence.clock_mhz;
+  if (clock_after > 0.0 && clock_after < clock_before * (1.0 - kClockFall)) {
+    return fmt::format("clocks: {:.0f} -> {:.0f} MHz", clock_before, clock_after);
+  }
   const std::int64_t waves_before = before.evidence.num_waves;
   const std::int64_t waves_after = after.evidence.num_waves;
   if (waves_before > 0 && waves_after > waves_before) {
@@ -78,7 +89,7 @@ std::vector<Dip> find_dips(const JudgedEvidence& evidence, std::string_view sett
            .effect = fall,
            .introduced = setting != input.deployed && deployed_fall - fall > tolerance(*before, *after, rule),
            .measured_again = measured_again(before->evidence.batch) && measured_again(batch),
-           .cause = likely_cause(*before, *after)});
+           .cause = likely_cause(*before, *after, input.capture_ceiling)});
     }
     before = after;
   }

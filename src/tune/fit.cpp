@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "core/errors.h"
@@ -12,17 +13,26 @@
 namespace wavefill {
 namespace {
 
-// tile_us, tile_stream_us, cta_us, combine_us, partial_us.
-constexpr std::size_t kNumConstants = 5;
+// tile_us, tile_stream_us, cta_us, combine_us, partial_us, launch_us.
+constexpr std::size_t kNumConstants = 6;
 using Constants = std::array<double, kNumConstants>;
 
 // The model is linear in its constants once it is known which slot is the busiest and whether a tile is
 // bound by the slot or by the stream. Both depend on the constants, so they are settled in turn.
 constexpr int kAlternations = 20;
-constexpr int kSweeps = 2000;  // of coordinate descent; five constants settle in far fewer
+constexpr int kSweeps = 2000;  // of coordinate descent; six constants settle in far fewer
+
+constexpr std::size_t kMaxStarts = 12;  // of the numbers of active slots that were observed
+
+// What is fitted: a plan's work and its measured time.
+struct Seen {
+  PlanWork work;
+  double us = 0.0;
+};
 
 Constants constants_of(const CostModel& model) {
-  return {model.tile_us, model.tile_stream_us, model.cta_us, model.combine_us, model.partial_us};
+  return {model.tile_us,    model.tile_stream_us, model.cta_us,
+          model.combine_us, model.partial_us,     model.launch_us};
 }
 
 CostModel model_of(const Constants& constants) {
@@ -31,16 +41,21 @@ CostModel model_of(const Constants& constants) {
           .cta_us = constants[2],
           .combine_us = constants[3],
           .partial_us = constants[4],
+          .launch_us = constants[5],
           .source = "fitted to measurements"};
 }
 
-Constants features_of(const SplitPlan& plan, const CostModel& model) {
-  const CriticalPath path = critical_path(plan, model);
-  const auto active = static_cast<double>(active_slots(plan));
+Constants features_of(const PlanWork& work, const CostModel& model) {
+  const CriticalPath path = critical_path(work, model);
+  const auto active = static_cast<double>(work.active_slots);
   const auto tiles = static_cast<double>(path.tiles);
   const bool streams = model.tile_stream_us * active > model.tile_us;
-  return {streams ? 0.0 : tiles, streams ? tiles * active : 0.0, static_cast<double>(path.items),
-          plan.num_partials() > 0 ? 1.0 : 0.0, static_cast<double>(partials_per_slot(plan))};
+  return {streams ? 0.0 : tiles,
+          streams ? tiles * active : 0.0,
+          static_cast<double>(path.items),
+          work.has_partials ? 1.0 : 0.0,
+          static_cast<double>(work.partials_per_slot),
+          1.0};
 }
 
 // Least squares of sum_k row[k] * x[k] = 1 with x >= 0, by coordinate descent on the normal equations: the
@@ -64,23 +79,21 @@ void solve_non_negative(const std::vector<Constants>& rows, Constants& x) {
   }
 }
 
-double squared_error(std::span<const FitObservation> observations, const CostModel& model) {
+double squared_error(std::span<const Seen> observations, const CostModel& model) {
   double sum = 0.0;
-  for (const FitObservation& seen : observations) {
-    sum += std::pow(predict_us(*seen.plan, model) / seen.us - 1.0, 2);
-  }
+  for (const Seen& seen : observations) sum += std::pow(predict_us(seen.work, model) / seen.us - 1.0, 2);
   return sum;
 }
 
 // Alternates from `start`; the best model on the way.
-CostModel settle(std::span<const FitObservation> observations, const CostModel& start) {
+CostModel settle(std::span<const Seen> observations, const CostModel& start) {
   CostModel current = start;
   CostModel best = start;
   double best_error = squared_error(observations, best);
   for (int alternation = 0; alternation < kAlternations; ++alternation) {
     std::vector<Constants> rows;
-    for (const FitObservation& seen : observations) {
-      Constants row = features_of(*seen.plan, current);
+    for (const Seen& seen : observations) {
+      Constants row = features_of(seen.work, current);
       for (double& feature : row) feature /= seen.us;
       rows.push_back(row);
     }
@@ -95,23 +108,54 @@ CostModel settle(std::span<const FitObservation> observations, const CostModel& 
   return best;
 }
 
-// The alternation stops at a local optimum, and which one depends on how many active slots the start takes
-// for stream-bound: each number of them that was observed is tried.
-CostModel fitted_model(std::span<const FitObservation> observations) {
-  constexpr double kLeastTileUs = 1e-3;
-  const SplitPlan& any = *observations.front().plan;
-  const CostModel standard = default_cost_model(any.device, any.kernel, any.shape);
+// Numbers of active slots that were observed, thinned out evenly.
+std::vector<std::int64_t> starting_points(std::span<const Seen> observations) {
   std::set<std::int64_t> active;
-  for (const FitObservation& seen : observations) active.insert(active_slots(*seen.plan));
+  for (const Seen& seen : observations) active.insert(seen.work.active_slots);
+  const std::vector<std::int64_t> all(active.begin(), active.end());
+  if (all.size() <= kMaxStarts) return all;
+  std::vector<std::int64_t> some;
+  for (std::size_t i = 0; i < kMaxStarts; ++i) some.push_back(all[i * (all.size() - 1) / (kMaxStarts - 1)]);
+  return some;
+}
+
+// The alternation stops at a local optimum, and which one depends on how many active slots the start takes
+// for stream-bound: numbers of them that were observed are tried.
+CostModel fitted_model(std::span<const Seen> observations, const CostModel& standard) {
+  constexpr double kLeastTileUs = 1e-3;
   CostModel best = settle(observations, standard);
-  for (const std::int64_t from : active) {
+  double best_error = squared_error(observations, best);
+  for (const std::int64_t from : starting_points(observations)) {
     CostModel start = standard;
     start.tile_us = std::max(start.tile_us, kLeastTileUs);
     start.tile_stream_us = start.tile_us / (static_cast<double>(from) - 0.5);
     const CostModel model = settle(observations, start);
-    if (squared_error(observations, model) < squared_error(observations, best)) best = model;
+    const double error = squared_error(observations, model);
+    if (error >= best_error) continue;
+    best_error = error;
+    best = model;
   }
   return best;
+}
+
+// Observations of each batch apart.
+double rank_within_batches(std::span<const FitObservation> observations,
+                           const std::vector<double>& predicted_us) {
+  constexpr std::size_t kFewest = 3;
+  std::map<std::int32_t, std::pair<std::vector<double>, std::vector<double>>> batches;
+  for (std::size_t i = 0; i < observations.size(); ++i) {
+    auto& [predicted, measured] = batches[observations[i].plan->shape.batch];
+    predicted.push_back(predicted_us[i]);
+    measured.push_back(observations[i].us);
+  }
+  double sum = 0.0;
+  int counted = 0;
+  for (const auto& [batch, sides] : batches) {
+    if (sides.first.size() < kFewest) continue;
+    sum += rank_correlation(sides.first, sides.second);
+    ++counted;
+  }
+  return counted == 0 ? 0.0 : sum / counted;
 }
 
 }  // namespace
@@ -121,19 +165,25 @@ Result<CostFit> fit_cost_model(std::span<const FitObservation> observations) {
     return invalid_argument("{} observations cannot fix {} constants; allowed: >= {}", observations.size(),
                             kNumConstants, kNumConstants);
   }
+  std::vector<Seen> seen;
+  for (const FitObservation& observation : observations) {
+    seen.push_back({work_of(*observation.plan), observation.us});
+  }
+  const SplitPlan& any = *observations.front().plan;
   CostFit fit;
-  fit.model = fitted_model(observations);
+  fit.model = fitted_model(seen, default_cost_model(any.device, any.kernel, any.shape));
   std::vector<double> measured;
-  for (const FitObservation& seen : observations) {
-    const double predicted = predict_us(*seen.plan, fit.model);
-    const double residual = std::abs(predicted / seen.us - 1.0);
+  for (const Seen& observation : seen) {
+    const double predicted = predict_us(observation.work, fit.model);
+    const double residual = std::abs(predicted / observation.us - 1.0);
     fit.predicted_us.push_back(predicted);
-    measured.push_back(seen.us);
+    measured.push_back(observation.us);
     fit.rms_relative_residual += residual * residual / static_cast<double>(observations.size());
     fit.max_relative_residual = std::max(fit.max_relative_residual, residual);
   }
   fit.rms_relative_residual = std::sqrt(fit.rms_relative_residual);
   fit.rank_correlation = rank_correlation(fit.predicted_us, measured);
+  fit.rank_within_batches = rank_within_batches(observations, fit.predicted_us);
   return fit;
 }
 

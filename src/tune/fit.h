@@ -18,7 +18,10 @@ struct CostFit {
   CostModel model;
   double rms_relative_residual = 0.0;
   double max_relative_residual = 0.0;
-  double rank_correlation = 0.0;     // Spearman's, predicted against measured
+  double rank_correlation = 0.0;  // Spearman's, predicted against measured, over all observations
+  // The same within each batch, averaged over batches of at least 3 observations: what pruning lives on. Over
+  // all, large batches being slower than small ones makes any model look good. 0 without such a batch.
+  double rank_within_batches = 0.0;
   std::vector<double> predicted_us;  // of each observation
 };
 

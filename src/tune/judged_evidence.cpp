@@ -35,6 +35,7 @@ void merge_into(Evidence& known, const Evidence& more) {
   known.verified = known.verified && more.verified;
   if (known.num_splits == 0) known.num_splits = more.num_splits;
   if (known.num_waves == 0) known.num_waves = more.num_waves;
+  if (known.clock_mhz == 0.0) known.clock_mhz = more.clock_mhz;
 }
 
 bool names(const Evidence& evidence, std::string_view setting) {

@@ -56,6 +56,7 @@ class Session {
       WAVEFILL_RETURN_IF_ERROR(stop_arms());
     }
     outcome_.calls_per_sample = std::max(1, outcome_.calls_per_sample);
+    if (!clocks_mhz_.empty()) outcome_.clock_mhz = median(clocks_mhz_);
     return std::move(outcome_);
   }
 
@@ -174,6 +175,7 @@ class Session {
     }
     if (counts(report.contaminated)) {
       ++outcome_.rounds;
+      if (report.clock_mhz > 0.0) clocks_mhz_.push_back(report.clock_mhz);
       for (std::size_t i = 0; i < round.size(); ++i) {
         measured[i]->samples.push_back({round[i].round, round[i].us});
       }
@@ -272,6 +274,7 @@ class Session {
   const SessionSpec& spec_;
   StoppingRule rule_;
   SessionOutcome outcome_;
+  std::vector<double> clocks_mhz_;
   std::int32_t next_round_ = 0;   // after those of earlier processes
   std::int32_t rounds_here_ = 0;  // that this process measured
   double start_us_ = 0.0;

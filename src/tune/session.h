@@ -45,6 +45,7 @@ struct SessionOutcome {
   std::int32_t rounds = 0;  // that count
   std::int32_t contaminated_rounds = 0;
   std::string contamination;  // the last reason
+  double clock_mhz = 0.0;     // median over the rounds that this process measured; 0 = not said
   std::int32_t calls_per_sample = 1;
   std::int64_t from_earlier = 0;  // samples that an earlier process had recorded
   bool cancelled = false;

@@ -10,16 +10,17 @@ namespace {
 // More rounds than a phase can have.
 constexpr std::int32_t kRoundsPerPhase = 1'000'000;
 
-Evidence evidence_of(const ArmResult& arm, std::int32_t batch) {
+Evidence evidence_of(const ArmResult& arm, const BatchResult& batch) {
   Evidence evidence;
   evidence.setting = arm.candidate.name;
   evidence.aliases = arm.candidate.aliases;
-  evidence.batch = batch;
+  evidence.batch = batch.batch;
   evidence.samples = arm.samples;
   evidence.verified = arm.verified;
   evidence.failure = arm.verification.message;
   evidence.num_splits = arm.candidate.waves.num_splits;
   evidence.num_waves = arm.candidate.waves.num_waves;
+  evidence.clock_mhz = batch.clock_mhz;
   return evidence;
 }
 
@@ -67,7 +68,7 @@ DecisionInput search_evidence(const TuneRequest& request, const std::vector<Batc
     const bool measured = !batch.arms.front().samples.empty();
     if (measured) input.batches.push_back(batch.batch);
     for (const ArmResult& arm : batch.arms) {
-      if (measured) input.evidence.push_back(evidence_of(arm, batch.batch));
+      if (measured) input.evidence.push_back(evidence_of(arm, batch));
     }
     Evidence again;
     again.setting = input.deployed;

@@ -5,6 +5,7 @@
 
 #include "core/errors.h"
 #include "tune/batch_list.h"
+#include "tune/cost_prediction.h"
 #include "tune/decision_json.h"
 #include "tune/tune_evidence.h"
 #include "tune/tuner_impl.h"
@@ -105,17 +106,15 @@ BatchResult& Tuner::batch_result(std::int32_t batch) {
   return *std::ranges::find(result_.batches, batch, &BatchResult::batch);
 }
 
-// The end of this batch's share of the time left to the phase.
-double Tuner::share_deadline(double phase_deadline_us, std::size_t batch_idx) const {
+// The end of the share that the first of `batches_left` has of the time left to the phase.
+double Tuner::share_deadline(double phase_deadline_us, std::span<const std::int32_t> batches_left) const {
   double mean = 0.0;
   for (const std::int32_t batch : request_.batches) mean += batch;
   mean /= static_cast<double>(request_.batches.size());
   double left = 0.0;
-  for (std::size_t i = batch_idx; i < request_.batches.size(); ++i) {
-    left += time_weight(request_.batches[i], mean);
-  }
+  for (const std::int32_t batch : batches_left) left += time_weight(batch, mean);
   const double now_us = workbench_.now_us();
-  const double share = time_weight(request_.batches[batch_idx], mean) / left;
+  const double share = time_weight(batches_left.front(), mean) / left;
   return now_us + std::max(0.0, phase_deadline_us - now_us) * share;
 }
 
@@ -139,8 +138,7 @@ void Tuner::report(const ProgressUpdate& update) {
   progress_.update(complete);
 }
 
-SessionSpec Tuner::session_spec(Phase phase, std::int32_t batch, double deadline_us) {
-  const auto place = std::ranges::find(request_.batches, batch) - request_.batches.begin();
+SessionSpec Tuner::session_spec(Phase phase, std::int32_t batch, std::int32_t place, double deadline_us) {
   const auto on_round = [this, phase, batch, place](std::int32_t round, std::int32_t arms,
                                                     std::int64_t samples) {
     new_samples_ += samples;
@@ -148,7 +146,7 @@ SessionSpec Tuner::session_spec(Phase phase, std::int32_t batch, double deadline
     update.phase = phase;
     update.activity = "measuring";
     update.batch = batch;
-    update.batch_idx = static_cast<std::int32_t>(place);
+    update.batch_idx = place;
     update.num_batches = static_cast<std::int32_t>(request_.batches.size());
     update.round = round;
     update.active_arms = arms;
@@ -157,14 +155,23 @@ SessionSpec Tuner::session_spec(Phase phase, std::int32_t batch, double deadline
   return {.phase = phase, .batch = batch, .deadline_us = deadline_us, .max_samples = 0, .on_round = on_round};
 }
 
-void Tuner::fit() {
+std::vector<FitObservation> Tuner::observations() const {
   std::vector<FitObservation> observations;
   for (const BatchResult& batch : result_.batches) {
     for (const ArmResult& arm : batch.arms) {
       if (arm.median_us > 0.0) observations.push_back({&arm.candidate.plan, arm.median_us});
     }
   }
-  if (auto fitted = fit_cost_model(observations); fitted.ok()) result_.fit = std::move(*fitted);
+  return observations;
+}
+
+void Tuner::fit() {
+  auto fitted = fit_cost_model(observations());
+  if (!fitted.ok()) return;
+  result_.fit = std::move(*fitted);
+  for (BatchResult& batch : result_.batches) {
+    for (ArmResult& arm : batch.arms) arm.fitted_us = predict_us(arm.candidate.plan, result_.fit->model);
+  }
 }
 
 Status Tuner::conclude(DecisionInput input, Decision decision) {

@@ -66,6 +66,7 @@ struct ArmResult {
   Effect effect;                     // against the deployed
   Verdict verdict = Verdict::undecided;
   StopReason stop = StopReason::none;
+  double fitted_us = 0.0;  // by the model fitted to the whole run; 0 without a fit
 };
 
 struct BatchResult {
@@ -78,8 +79,10 @@ struct BatchResult {
   std::int32_t rounds = 0;  // clean ones
   std::int32_t contaminated_rounds = 0;
   std::string contamination;  // the last reason
+  double clock_mhz = 0.0;     // of the device meanwhile; 0 = not said
   std::int32_t calls_per_sample = 1;
   std::size_t chosen_idx = 0;  // into arms: what the decision serves here
+  std::string pruned_by;       // CostModel::source of what said where to measure
 };
 
 // The chosen table measured as a whole against the deployed, at one batch.

@@ -36,7 +36,7 @@ std::vector<std::int32_t> batches_to_measure_again(const Decision& decision,
 
 }  // namespace
 
-Status Tuner::confirm_batch(Phase phase, const TableEntry& entry, double deadline_us) {
+Status Tuner::confirm_batch(Phase phase, const TableEntry& entry, std::int32_t place, double deadline_us) {
   BatchResult& batch = batch_result(entry.batch);
   const auto rotation = workbench_.prepare(shape_at(entry.batch));
   if (!rotation.ok()) return rotation.status();
@@ -50,7 +50,7 @@ Status Tuner::confirm_batch(Phase phase, const TableEntry& entry, double deadlin
                     .samples = {},
                     .stop = StopReason::none});
   }
-  SessionSpec spec = session_spec(phase, entry.batch, deadline_us);
+  SessionSpec spec = session_spec(phase, entry.batch, place, deadline_us);
   // The deployed setting alone has nothing to be compared with: a few rounds say what the table does here.
   if (arms.size() == 1) spec.max_samples = request_.stop.min_samples;
   auto outcome = measure_arms(context(), spec, std::move(arms));
@@ -73,10 +73,12 @@ Status Tuner::confirm_batch(Phase phase, const TableEntry& entry, double deadlin
 Status Tuner::confirm(const std::vector<TableEntry>& table) {
   phase_start_us_ = workbench_.now_us();
   const double phase_deadline_us = start_us_ + request_.budget_us * (kSearchShare + kConfirmShare);
-  for (const TableEntry& entry : table) {
-    const auto place =
-        static_cast<std::size_t>(std::ranges::find(request_.batches, entry.batch) - request_.batches.begin());
-    WAVEFILL_RETURN_IF_ERROR(confirm_batch(Phase::confirm, entry, share_deadline(phase_deadline_us, place)));
+  std::vector<std::int32_t> left;
+  for (const TableEntry& entry : table) left.push_back(entry.batch);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const double deadline_us = share_deadline(phase_deadline_us, std::span(left).subspan(i));
+    WAVEFILL_RETURN_IF_ERROR(
+        confirm_batch(Phase::confirm, table[i], static_cast<std::int32_t>(i), deadline_us));
     if (result_.cancelled) return {};
   }
   return settle(table);
@@ -111,7 +113,8 @@ Status Tuner::measure_again(const std::vector<TableEntry>& table, const std::vec
     const auto entry = std::ranges::find(table, batches[i], &TableEntry::batch);
     const double now_us = workbench_.now_us();
     const double share_us = std::max(0.0, end_us - now_us) / static_cast<double>(batches.size() - i);
-    WAVEFILL_RETURN_IF_ERROR(confirm_batch(Phase::dip, *entry, now_us + share_us));
+    WAVEFILL_RETURN_IF_ERROR(
+        confirm_batch(Phase::dip, *entry, static_cast<std::int32_t>(i), now_us + share_us));
   }
   return {};
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "tune/session.h"
@@ -29,13 +31,16 @@ class Tuner {
   Status measure_and_decide();
 
   Status search();
-  Status search_batch(std::size_t batch_idx, double deadline_us);
-  Result<std::vector<Candidate>> candidates_at(const DecodeShape& shape) const;
+  // `place`: how many batches were searched before this one.
+  Status search_batch(std::size_t batch_idx, std::int32_t place, double deadline_us);
+  CostModel known_model(const DecodeShape& shape);
+  std::vector<FitObservation> observations() const;
+  Result<std::vector<Candidate>> candidates_at(const DecodeShape& shape, const CostModel& model) const;
   Status verify(std::int32_t batch, ArmResult& arm);
   void keep_search(BatchResult& batch, SessionOutcome& outcome);
 
   Status confirm(const std::vector<TableEntry>& table);
-  Status confirm_batch(Phase phase, const TableEntry& entry, double deadline_us);
+  Status confirm_batch(Phase phase, const TableEntry& entry, std::int32_t place, double deadline_us);
   Status settle(std::vector<TableEntry> table);
   Status measure_again(const std::vector<TableEntry>& table, const std::vector<std::int32_t>& batches);
   Status conclude(DecisionInput input, Decision decision);
@@ -44,8 +49,8 @@ class Tuner {
   DecodeShape shape_at(std::int32_t batch) const;
   BatchResult& batch_result(std::int32_t batch);
   SessionContext context() const { return {request_, workbench_, sink_, progress_, earlier_}; }
-  SessionSpec session_spec(Phase phase, std::int32_t batch, double deadline_us);
-  double share_deadline(double phase_deadline_us, std::size_t batch_idx) const;
+  SessionSpec session_spec(Phase phase, std::int32_t batch, std::int32_t place, double deadline_us);
+  double share_deadline(double phase_deadline_us, std::span<const std::int32_t> batches_left) const;
   void report(const ProgressUpdate& update);
   double remaining_us(const ProgressUpdate& update) const;
 
@@ -58,6 +63,8 @@ class Tuner {
   double start_us_ = 0.0;
   double phase_start_us_ = 0.0;
   std::int64_t new_samples_ = 0;
+  std::optional<CostModel> fitted_model_;  // absent: too little is known, or it fits too badly
+  std::size_t fitted_batches_ = 0;         // that it was fitted to
 };
 
 }  // namespace wavefill

@@ -6,16 +6,54 @@
 
 namespace wavefill {
 
+namespace {
+
+// A fit this rough does not prune better than vendor figures do.
+constexpr double kUsefulResidual = 0.25;
+constexpr std::size_t kBatchesToFit = 3;
+
+// The smallest, the largest and the middle first: constants fitted to them are then asked about batches
+// between, not beyond.
+std::vector<std::size_t> search_order(std::size_t num_batches) {
+  std::vector<std::size_t> order;
+  const auto add_once = [&](std::size_t idx) {
+    if (std::ranges::find(order, idx) == order.end()) order.push_back(idx);
+  };
+  for (const std::size_t first : {std::size_t{0}, num_batches - 1, num_batches / 2}) add_once(first);
+  for (std::size_t idx = 0; idx < num_batches; ++idx) add_once(idx);
+  return order;
+}
+
+}  // namespace
+
 Status Tuner::search() {
   phase_start_us_ = workbench_.now_us();
   const double phase_deadline_us = start_us_ + request_.budget_us * kSearchShare;
-  for (std::size_t i = 0; i < request_.batches.size() && !result_.cancelled; ++i) {
-    WAVEFILL_RETURN_IF_ERROR(search_batch(i, share_deadline(phase_deadline_us, i)));
+  const std::vector<std::size_t> order = search_order(request_.batches.size());
+  std::vector<std::int32_t> left;
+  for (const std::size_t idx : order) left.push_back(request_.batches[idx]);
+  for (std::size_t i = 0; i < order.size() && !result_.cancelled; ++i) {
+    const double deadline_us = share_deadline(phase_deadline_us, std::span(left).subspan(i));
+    WAVEFILL_RETURN_IF_ERROR(search_batch(order[i], static_cast<std::int32_t>(i), deadline_us));
   }
+  std::ranges::sort(result_.batches, {}, &BatchResult::batch);
   return {};
 }
 
-Result<std::vector<Candidate>> Tuner::candidates_at(const DecodeShape& shape) const {
+// Fitted to what this run has measured so far, or else the default. Fitted anew whenever the batches measured
+// have doubled: a fit of hundreds of times costs as much as some rounds.
+CostModel Tuner::known_model(const DecodeShape& shape) {
+  const std::size_t seen = result_.batches.size();
+  if (seen >= kBatchesToFit && seen >= 2 * fitted_batches_) {
+    fitted_batches_ = seen;
+    const auto fitted = fit_cost_model(observations());
+    fitted_model_.reset();
+    if (fitted.ok() && fitted->rms_relative_residual <= kUsefulResidual) fitted_model_ = fitted->model;
+  }
+  return fitted_model_ ? *fitted_model_ : default_cost_model(result_.device, result_.kernel, shape);
+}
+
+Result<std::vector<Candidate>> Tuner::candidates_at(const DecodeShape& shape, const CostModel& model) const {
   const auto kernel = workbench_.kernel_for(shape);
   if (!kernel.ok()) return kernel.status();
   if (!(*kernel == result_.kernel)) {
@@ -26,21 +64,22 @@ Result<std::vector<Candidate>> Tuner::candidates_at(const DecodeShape& shape) co
   CandidateOptions options;
   options.deployed = request_.deployed;
   options.also = request_.also;
-  options.cost_model = default_cost_model(result_.device, result_.kernel, shape);
+  options.cost_model = model;
   return candidates_for(result_.device, result_.kernel, shape, options);
 }
 
-Status Tuner::search_batch(std::size_t batch_idx, double deadline_us) {
+Status Tuner::search_batch(std::size_t batch_idx, std::int32_t place, double deadline_us) {
   const std::int32_t batch = request_.batches[batch_idx];
   ProgressUpdate update;
   update.activity = "verifying";
   update.batch = batch;
-  update.batch_idx = static_cast<std::int32_t>(batch_idx);
+  update.batch_idx = place;
   update.num_batches = static_cast<std::int32_t>(request_.batches.size());
   report(update);
 
   const DecodeShape shape = shape_at(batch);
-  auto candidates = candidates_at(shape);
+  const CostModel model = known_model(shape);
+  auto candidates = candidates_at(shape, model);
   if (!candidates.ok()) return candidates.status();
   const auto rotation = workbench_.prepare(shape);
   if (!rotation.ok()) return rotation.status();
@@ -51,6 +90,7 @@ Status Tuner::search_batch(std::size_t batch_idx, double deadline_us) {
   BatchResult result;
   result.batch = batch;
   result.rotation = *rotation;
+  result.pruned_by = model.source;
   for (Candidate& candidate : *candidates) {
     result.arms.push_back({});
     result.arms.back().candidate = std::move(candidate);
@@ -77,7 +117,8 @@ Status Tuner::search_batch(std::size_t batch_idx, double deadline_us) {
                                  .may_be_eliminated = false,
                                  .samples = {},
                                  .stop = StopReason::none});
-  auto outcome = measure_arms(context(), session_spec(Phase::search, batch, deadline_us), std::move(arms));
+  auto outcome =
+      measure_arms(context(), session_spec(Phase::search, batch, place, deadline_us), std::move(arms));
   if (!outcome.ok()) return outcome.status();
   keep_search(result, *outcome);
   result_.batches.push_back(std::move(result));
@@ -115,6 +156,7 @@ void Tuner::keep_search(BatchResult& batch, SessionOutcome& outcome) {
   batch.rounds = outcome.rounds;
   batch.contaminated_rounds = outcome.contaminated_rounds;
   batch.contamination = outcome.contamination;
+  batch.clock_mhz = outcome.clock_mhz;
   batch.calls_per_sample = outcome.calls_per_sample;
   result_.reused_measurements += outcome.from_earlier;
   result_.cancelled = result_.cancelled || outcome.cancelled;

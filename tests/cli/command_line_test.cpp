@@ -11,7 +11,8 @@
 namespace wavefill::test {
 namespace {
 
-const std::vector<std::string> kCommands = {"devices", "kernels", "plan", "verify", "bench", "tune", "decide", "log"};
+const std::vector<std::string> kCommands = {"devices", "kernels", "plan",    "verify", "bench",
+                                            "tune",    "decide",  "profile", "log"};
 
 TEST(CommandLine, VersionIsThatOfTheLibrary) {
   const Outcome outcome = run_wavefill({"--version"});

@@ -210,6 +210,8 @@ TEST_F(Decide, ADipIsRefusedAndItsMeasuringAgainProposed) {
   const json again = decided("--deployed target-ctas=512 --measured-again 80,96" + kOnTheGpu);
   EXPECT_EQ(again["decision"], "target-ctas=768");
   EXPECT_EQ(again["dips"][0]["measured_again"], true);
+  const json captured = decided("--deployed target-ctas=512 --capture-ceiling 80");
+  EXPECT_EQ(captured["dips"][0]["cause"], "capture ceiling: no graph beyond batch 80");
 }
 
 TEST_F(Decide, AMeasuredTableMayWin) {

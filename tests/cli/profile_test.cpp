@@ -126,5 +126,59 @@ TEST(Profiles, TheVariableReadsThemTheSameWay) {
   EXPECT_NE(outcome.err.find("WAVEFILL_PROFILE"), std::string::npos) << outcome.err;
 }
 
+TEST(ProfileCommand, ShowsTheKeyAndTheSettings) {
+  const TemporaryDirectory directory;
+  write_whole_file(directory.file("p.json"), good_profile().to_json());
+  const Outcome shown = run_wavefill({"profile", "show", directory.file("p.json")});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  for (const char* part : {"h200", "assumed", "graph", "fixed=3", "fixed=5", "12.0"})
+    EXPECT_NE(shown.out.find(part), std::string::npos) << part << "\n" << shown.out;
+  const Outcome json = run_wavefill({"profile", "show", directory.file("p.json"), "--json"});
+  EXPECT_EQ(nlohmann::json::parse(json.out)["key"]["timing"], "graph");
+}
+
+TEST(ProfileCommand, CheckNamesEveryFieldThatMakesItAMiss) {
+  const TemporaryDirectory directory;
+  write_whole_file(directory.file("p.json"), good_profile().to_json());
+  const Outcome other = run_wavefill(
+      {"profile", "check", directory.file("p.json"), "--device", "cpu", "--threads", "1", "--json"});
+  EXPECT_EQ(other.exit_code, 1) << other.err;
+  const nlohmann::json document = nlohmann::json::parse(other.out);
+  EXPECT_EQ(document["served"], false);
+  EXPECT_EQ(document["differences"][0]["field"], "device");
+  EXPECT_NE(document["problem"].get<std::string>().find("h200"), std::string::npos);
+
+  write_whole_file(directory.file("half.json"), good_profile().to_json().substr(0, 99));
+  const Outcome damaged = run_wavefill({"profile", "check", directory.file("half.json"), "--device", "cpu"});
+  EXPECT_EQ(damaged.exit_code, 1);
+  EXPECT_NE(damaged.out.find("would not be served here"), std::string::npos) << damaged.out;
+  EXPECT_EQ(run_wavefill({"profile", "check", directory.file("none.json"), "--device", "cpu"}).exit_code, 2);
+}
+
+TEST(ProfileCommand, DiffNamesBatchesThatAreServedDifferently) {
+  const TemporaryDirectory directory;
+  const Profile a = good_profile();
+  std::vector<ProfileEntry> entries = a.entries();
+  entries[1].setting.value = 7;
+  entries.push_back(entries[1]);
+  entries.back().batch = 16;
+  write_whole_file(directory.file("a.json"), a.to_json());
+  write_whole_file(directory.file("b.json"), Profile(a.key(), entries).to_json());
+  const Outcome same = run_wavefill({"profile", "diff", directory.file("a.json"), directory.file("a.json")});
+  EXPECT_EQ(same.exit_code, 0);
+  EXPECT_EQ(same.out, "the same is served at every batch size\n");
+  const Outcome differ =
+      run_wavefill({"profile", "diff", directory.file("a.json"), directory.file("b.json"), "--json"});
+  EXPECT_EQ(differ.exit_code, 1) << differ.err;
+  const nlohmann::json document = nlohmann::json::parse(differ.out);
+  ASSERT_EQ(document["batches"].size(), 2U);
+  EXPECT_EQ(document["batches"][0]["batch"], 8);
+  EXPECT_EQ(document["batches"][0]["a"]["setting"], "fixed=5");
+  EXPECT_EQ(document["batches"][0]["b"]["setting"], "fixed=7");
+  EXPECT_TRUE(document["batches"][1]["a"].is_null()) << "beyond the largest of a: nothing is served";
+  EXPECT_EQ(run_wavefill({"profile", "diff", directory.file("a.json")}).exit_code, 2);
+  EXPECT_EQ(run_wavefill({"profile", "burn", directory.file("a.json")}).exit_code, 2);
+}
+
 }  // namespace
 }  // namespace wavefill::test

@@ -30,12 +30,24 @@ TEST(GpuWatch, SlowdownsContaminateAndAPowerCapDoesNot) {
   }
 }
 
+TEST(GpuWatch, TheLowerClockOfARoundIsKept) {
+  const GpuReadings fast{.processes = 1, .clock_reasons = 0, .sm_clock_mhz = 1980.0};
+  const GpuReadings slow{.processes = 1, .clock_reasons = 0, .sm_clock_mhz = 1755.0};
+  EXPECT_EQ(judge(fast, slow).clock_mhz, 1755.0);
+  EXPECT_EQ(judge(slow, fast).clock_mhz, 1755.0);
+  EXPECT_EQ(judge(fast, kAlone).clock_mhz, 0.0) << "half a reading is none";
+  const GpuReadings hot{.processes = 1, .clock_reasons = 0x20, .sm_clock_mhz = 1200.0};
+  EXPECT_EQ(judge(fast, hot).clock_mhz, 1200.0) << "also where the round is thrown away";
+}
+
 TEST(GpuWatch, AGpuThatIsNotHereGivesReadingsThatSayNothing) {
   const GpuWatch watch("ffff:ff:1f.0");
   EXPECT_EQ(watch.read().processes, -1);
   Environment environment;
   watch.describe(environment);
-  EXPECT_TRUE(environment.fields.empty());
+  ASSERT_EQ(environment.fields.size(), 1U) << "and it is said that nothing was watched";
+  EXPECT_TRUE(environment.value("gpu_watch").starts_with("not available: libnvidia-ml.so.1"))
+      << environment.value("gpu_watch");
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(Records, OddDeviceNamesCannotForgeAnotherKey) {
 
 TEST(Records, EveryFieldOfTheKeyCounts) {
   const RunKey base = key_for("gpu");
-  std::vector<RunKey> others(8, base);
+  std::vector<RunKey> others(11, base);
   others[0].profile.heads_per_cta = 16;
   others[1].profile.kv_format = "bf16";
   others[2].profile.library_version = "9";
@@ -61,6 +61,9 @@ TEST(Records, EveryFieldOfTheKeyCounts) {
   others[5].batches = "1-5";
   others[6].timing = "eager";
   others[7].seed = 2;
+  others[8].profile.driver_version = "580";
+  others[9].profile.timing = "eager";  // apart from how the tuner describes its timing
+  others[10].profile.smem_bytes = 1;
   for (const RunKey& other : others) EXPECT_NE(to_string(base), to_string(other));
 }
 

@@ -104,7 +104,7 @@ TEST(ProfileParse, EveryTruncationIsRefused) {
 
 TEST(ProfileParse, DuplicatedKeysAreRefusedAtEveryLevel) {
   const std::string json = make_profile().to_json();
-  expect_corrupt(replaced(json, "\"schema\"", "\"schema\": \"wavefill-profile-1\", \"schema\""), "twice");
+  expect_corrupt(replaced(json, "\"schema\"", "\"schema\": \"wavefill-profile-2\", \"schema\""), "twice");
   expect_corrupt(replaced(json, "\"num_sms\": 132", "\"num_sms\": 132, \"num_sms\": 132"), "'num_sms' twice");
   expect_corrupt(replaced(json, "\"us\": 10.0", "\"us\": 10.0, \"us\": 11.0"), "'us' twice");
 }
@@ -121,7 +121,7 @@ TEST(ProfileParse, UnknownAndMissingFieldsAreRefused) {
 
 TEST(ProfileParse, ForeignSchemasAreNamed) {
   const std::string json = make_profile().to_json();
-  expect_corrupt(replaced(json, "wavefill-profile-1", "wavefill-profile-2"), "wavefill-profile-2");
+  expect_corrupt(replaced(json, "wavefill-profile-2", "wavefill-profile-1"), "wavefill-profile-1");
   expect_corrupt("{}", "schema");
   expect_corrupt("[]", "an object");
   expect_corrupt("null", "an object");
@@ -146,6 +146,8 @@ TEST(ProfileParse, NumbersOutsideTheirRangeAreRefused) {
   }
   expect_corrupt(replaced(json, "\"samples\": 25", "\"samples\": 0"), "samples is 0");
   expect_corrupt(replaced(json, "\"num_sms\": 132", "\"num_sms\": 0"), "num_sms is 0");
+  expect_corrupt(replaced(json, "\"l2_bytes\": ", "\"l2_bytes\": -1"), "l2_bytes is -1");
+  expect_corrupt(replaced(json, "\"l2_bytes\": ", "\"l2_bytes\": 9999999999999999999"), "l2_bytes is");
   expect_corrupt(replaced(json, "\"us_high\": 11.0", "\"us_high\": 9.5"), "us_low..us_high");
 }
 
@@ -216,7 +218,30 @@ TEST(ProfileLookup, EveryFieldOfTheKeyMustMatch) {
     EXPECT_THAT(status.message(), HasSubstr(name));
     ++fields;
   });
-  EXPECT_EQ(fields, 13);
+  EXPECT_EQ(fields, 20);
+}
+
+TEST(Profile, DifferencesNameEveryFieldWithBothValues) {
+  ProfileKey other = make_key();
+  EXPECT_TRUE(differences(make_key(), other).empty());
+  other.l2_bytes += 5'000'000'000;  // beyond 32 bits
+  other.timing = "eager";
+  const auto differing = differences(make_key(), other);
+  ASSERT_EQ(differing.size(), 2U);
+  EXPECT_EQ(differing[0].field, "l2_bytes");
+  EXPECT_EQ(differing[1].field, "timing");
+  EXPECT_EQ(differing[1].a, "graph");
+  EXPECT_EQ(differing[1].b, "eager");
+}
+
+// The class "eager-tuned but graph-served": 8 us against 330 us was seen.
+TEST(ProfileLookup, TimesOfAnotherModeAreAMiss) {
+  ProfileKey eager = make_key();
+  eager.timing = "eager";
+  const Profile profile(eager, {make_entry(1, {.kind = PolicyKind::fixed, .value = 2})});
+  const Status status = profile.lookup(make_key(), 1).status();
+  EXPECT_EQ(status.code(), StatusCode::mismatch);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("timing"), HasSubstr("eager"), HasSubstr("graph")));
 }
 
 // What the key is made of, so that a new field of the plan cannot be forgotten in it.
@@ -238,6 +263,13 @@ TEST(ProfileLookup, KeyFollowsDeviceKernelAndShapeButNotBatch) {
   changes(request.kernel.heads_per_cta, 1);
   changes(request.kernel.kv_tile, 1);
   changes(request.kernel.ctas_per_sm, 3);
+  changes(request.kernel.threads, 7);
+  changes(request.kernel.smem_bytes, 7);
+  changes(request.device.smem_per_block_optin_bytes, 7);
+  changes(request.device.l2_bytes, 7);
+  changes(request.device.driver_version, "580.95.05");
+  changes(request.device.cuda_version, "13.0");
+  changes(request.device.compute_capability, 0);  // served by direct calls, not by graphs
   changes(request.shape.kv_format, KvFormat::bf16);
   changes(request.shape.d_qk, 576);
   changes(request.shape.num_heads, 1);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <string>
 
 #include "report/golden.h"
@@ -44,14 +45,16 @@ class Browser : public testing::Test {
   }
 
   // The document after scripts have run; console messages and errors land in log_.
-  std::string render(const std::string& html, const std::string& fragment = "") {
+  std::string render(const std::string& html, const std::string& fragment = "",
+                     const std::string& flags = "") {
     const std::string page = directory_ + "/report.html";
     const std::string log = directory_ + "/log";
     test::write_whole_file(page, html);
     const std::string command =
         browser_ +
         " --headless --no-sandbox --disable-gpu --enable-logging=stderr --user-data-dir=" + directory_ +
-        "/profile --virtual-time-budget=5000 --dump-dom 'file://" + page + fragment + "' 2>" + log;
+        "/profile --virtual-time-budget=5000 " + flags + " --dump-dom 'file://" + page + fragment + "' 2>" +
+        log;
     std::string dom;
     FILE* pipe = popen(command.c_str(), "r");
     std::array<char, 65536> buffer{};
@@ -66,6 +69,15 @@ class Browser : public testing::Test {
   std::string directory_;
   std::string log_;
 };
+
+// The page with a script that writes what the browser laid out: scroll width, window width, background.
+std::string with_probe(std::string html) {
+  const std::string probe =
+      "<script>addEventListener('load', () => { const root = document.documentElement; root.dataset.probe = "
+      "root.scrollWidth + ' ' + root.clientWidth + ' ' + getComputedStyle(document.body).backgroundColor; });"
+      "</script></body>";
+  return html.replace(html.rfind("</body>"), 7, probe);
+}
 
 // The text of each cell of the table with this caption, row by row.
 std::vector<std::vector<std::string>> table_cells(const std::string& dom, const std::string& caption) {
@@ -117,6 +129,48 @@ TEST_F(Browser, TableShowsTheNumbersOfTheData) {
       EXPECT_EQ(rows[b][8], timed["verdict"]);
     }
   }
+}
+
+// What the model alone would have cost, and that each figure leads to its samples.
+TEST_F(Browser, TheModelIsPricedAndLinked) {
+  const Report report = sample_report(12);
+  const std::string dom = render(to_html(report));
+  const auto rows = table_cells(dom, "The model against the measurements");
+  ASSERT_EQ(rows.size(), report.fit.picks.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ModelPick& pick = report.fit.picks[i];
+    EXPECT_EQ(rows[i][0], std::to_string(pick.batch));
+    EXPECT_EQ(rows[i][1], pick.setting);
+    EXPECT_NEAR(std::stod(rows[i][3]), pick.us, 0.051);
+    EXPECT_NEAR(std::stod(rows[i][6]), pick.cost * 100, 0.051);
+  }
+}
+
+// Everything a link names is on the page.
+TEST_F(Browser, NoLinkLeadsNowhere) {
+  const std::string dom = render(to_html(sample_report(5)));
+  const std::regex link("href=\"#([^\"]*)\"");
+  int links = 0;
+  for (std::sregex_iterator at(dom.begin(), dom.end(), link), end; at != end; ++at, ++links) {
+    EXPECT_NE(dom.find("id=\"" + (*at)[1].str() + "\""), std::string::npos) << (*at)[1];
+  }
+  EXPECT_GT(links, 50);
+}
+
+// On a phone nothing is wider than the screen: what is scrolls in its own box.
+TEST_F(Browser, FitsAPhoneInLightAndDark) {
+  std::set<std::string> backgrounds;
+  for (const char* scheme :
+       {"--blink-settings=preferredColorScheme=0", "--blink-settings=preferredColorScheme=1"}) {
+    const std::string dom =
+        render(with_probe(to_html(sample_report(12))), "", std::string(scheme) + " --window-size=390,844");
+    const std::regex width("data-probe=\"([0-9]+) ([0-9]+) ([^\"]*)\"");
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(dom, found, width)) << dom.substr(0, 300);
+    EXPECT_LE(std::stoi(found[1]), std::stoi(found[2])) << "scrolls sideways, " << scheme;
+    backgrounds.insert(found[3].str());
+  }
+  EXPECT_EQ(backgrounds.size(), 2U) << "both schemes have the background " << *backgrounds.begin();
 }
 
 TEST_F(Browser, ALinkOpensItsSamples) {

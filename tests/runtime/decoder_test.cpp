@@ -154,6 +154,64 @@ TEST(Decoder, AMeasuredSettingIsUsedForItsShapeAndRefusedByNameElsewhere) {
   EXPECT_THAT(beyond.message(), HasSubstr("batch 5"));
 }
 
+Setting measured_for(const Decoder& plain, const DecodeShape& shape,
+                     const std::vector<std::int32_t>& batches) {
+  std::vector<ProfileEntry> entries;
+  for (const std::int32_t batch : batches) {
+    entries.push_back({.batch = batch,
+                       .setting = parse_setting("fixed=2").value(),
+                       .us = 1,
+                       .us_low = 1,
+                       .us_high = 1,
+                       .samples = 9});
+  }
+  Setting measured{.kind = PolicyKind::measured};
+  measured.profile = std::make_shared<const Profile>(key_of(plain.device(), plain.plan(shape)->kernel, shape),
+                                                     std::move(entries));
+  return measured;
+}
+
+TEST(Decoder, WhatBecameOfEachLookupIsCounted) {
+  const Decoder plain = make_decoder("fixed=1");
+  const Setting measured = measured_for(plain, small_shape(), {2, 4});
+  const auto decoder = Decoder::create({.device = "cpu", .num_threads = 2, .setting = measured});
+  ASSERT_TRUE(decoder.ok());
+  EXPECT_EQ(decoder->profile_counters(), ProfileCounters{});
+  EXPECT_TRUE(decoder->plan(small_shape(4)).ok());
+  EXPECT_TRUE(decoder->plan(small_shape(3)).ok());
+  EXPECT_TRUE(decoder->plan(small_shape(1)).ok());
+  EXPECT_FALSE(decoder->plan(small_shape(5)).ok());
+  const ProfileCounters counters = decoder->profile_counters();
+  EXPECT_EQ(counters.hits, 1U);
+  EXPECT_EQ(counters.rounded_up, 2U);
+  EXPECT_EQ(counters.misses, 1U);
+  EXPECT_EQ(counters.fallbacks, 0U);
+  EXPECT_THAT(counters.last_miss, HasSubstr("batch 5"));
+  EXPECT_TRUE(plain.plan(small_shape(4)).ok());
+  EXPECT_EQ(plain.profile_counters(), ProfileCounters{}) << "no profile, nothing to count";
+}
+
+TEST(Decoder, AFallbackServesMissesAndSaysSo) {
+  const Decoder plain = make_decoder("fixed=1");
+  const Setting measured = measured_for(plain, small_shape(), {4});
+  const auto decoder = Decoder::create(
+      {.device = "cpu", .num_threads = 2, .setting = measured, .fallback = parse_setting("fixed=3").value()});
+  ASSERT_TRUE(decoder.ok()) << decoder.status().message();
+  DecodeShape other = small_shape(4);
+  other.extra_topk = 256;
+  const auto plan = decoder->plan(other);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->items, make_decoder("fixed=3").plan(other)->items);
+  EXPECT_EQ(decoder->profile_counters().misses, 1U);
+  EXPECT_EQ(decoder->profile_counters().fallbacks, 1U);
+  EXPECT_THAT(decoder->profile_counters().last_miss, HasSubstr("extra_topk"));
+  DecodeShape wrong = small_shape(4);
+  wrong.num_heads = 0;
+  EXPECT_FALSE(decoder->plan(wrong).ok());
+  EXPECT_EQ(decoder->profile_counters().misses, 1U) << "a shape that is wrong is not a miss";
+  EXPECT_FALSE(Decoder::create({.device = "cpu", .setting = measured, .fallback = measured}).ok());
+}
+
 class RefusedRun : public ::testing::Test {
  protected:
   RefusedRun()

@@ -95,6 +95,48 @@ TEST(Candidates, TheModelCannotRuleOutWhatIsProtected) {
   }
 }
 
+// A model may be told what it would have cost only where its pick was timed.
+TEST(Candidates, WhatTheModelsWouldShipIsAlwaysTimed) {
+  Bench bench;
+  bench.device.num_sms = 188;
+  bench.kernel.heads_per_cta = 16;
+  bench.shape.num_heads = 32;
+  bench.shape.batch = 96;
+  bench.options.deployed = *parse_setting("target-ctas=512");
+  bench.options.slack = 0.0;
+  bench.options.max_unprotected = 0;
+  const auto pick = [&](std::string_view setting) {
+    for (const Candidate& candidate : bench.candidates()) {
+      const bool named = std::ranges::find(candidate.aliases, setting) != candidate.aliases.end();
+      if (named) return candidate.is_model_pick;
+    }
+    return false;
+  };
+  EXPECT_TRUE(pick("fixed=10"));  // 1920 CTAs in 11 waves: 92.8 %, the fullest of 1..10
+  EXPECT_TRUE(has_alias(bench.candidates(), "fixed=9")) << "and its neighbour";
+  // Constants under which only the number of items on the busiest slot counts: no split at all.
+  bench.options.cost_model = {
+      .tile_us = 0.0, .cta_us = 1000.0, .combine_us = 0.0, .partial_us = 0.0, .source = "test"};
+  EXPECT_TRUE(pick("fixed=1"));
+}
+
+// The runtime plans list-schedule with its own constants; what was fitted may not change what a name means.
+TEST(Candidates, PoliciesArePlannedAsTheRuntimePlansThem) {
+  Bench bench;
+  bench.options.cost_model = {
+      .tile_us = 0.0, .cta_us = 1000.0, .combine_us = 1e6, .partial_us = 1e6, .source = "test"};
+  PlanRequest request;
+  request.device = bench.device;
+  request.kernel = bench.kernel;
+  request.shape = bench.shape;
+  request.setting = *parse_setting("list-schedule");
+  const SplitPlan meant = *make_plan(request);
+  for (const Candidate& candidate : bench.candidates()) {
+    const bool named = std::ranges::find(candidate.aliases, "list-schedule") != candidate.aliases.end();
+    EXPECT_EQ(named, same_work(candidate.plan, meant)) << candidate.name;
+  }
+}
+
 TEST(Candidates, TheModelDropsWhatItFindsFarWorse) {
   Bench bench;
   bench.shape.batch = 1;
@@ -149,8 +191,8 @@ TEST(CostPrediction, FollowsTheBusiestSlot) {
   EXPECT_DOUBLE_EQ(predict_us(*make_plan(request), model), 7.0 + 10 * 2.0);
   request.setting = *parse_setting("fixed=10");  // 30 items on 8 slots: 4 rounds of one tile; stream 8 * 0.5
   const SplitPlan plan = *make_plan(request);
-  EXPECT_EQ(active_slots(plan), 8);
-  EXPECT_EQ(partials_per_slot(plan), 4);  // 30 over 8
+  EXPECT_EQ(work_of(plan).active_slots, 8);
+  EXPECT_EQ(work_of(plan).partials_per_slot, 4);  // 30 over 8
   EXPECT_DOUBLE_EQ(predict_us(plan, model), 4 * (7.0 + 4.0) + 11.0 + 4 * 13.0);
 }
 

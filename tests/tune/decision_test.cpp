@@ -147,6 +147,25 @@ TEST(Decision, ADipThatTheDeployedDoesNotHaveIsRefused) {
   EXPECT_EQ(again->dips[0].cause, "wave edge: 1 -> 2 waves");
 }
 
+TEST(Decision, ADipIsNamedByWhatExplainsItBest) {
+  Measured measured = base(66);
+  measured.add("fixed=3", 1, 100.0, 3).add("fixed=3", 2, 146.0, 3).add("fixed=3", 4, 300.0, 3);
+  const auto cause = [&] { return decide(measured.input)->dips.at(0).cause; };
+  EXPECT_EQ(cause(), "unknown");
+  measured.input.evidence[4].num_waves = 1;
+  measured.input.evidence[5].num_waves = 2;
+  EXPECT_EQ(cause(), "wave edge: 1 -> 2 waves");
+  measured.input.evidence[4].clock_mhz = 1980.0;
+  measured.input.evidence[5].clock_mhz = 1965.0;  // within the ordinary wander
+  EXPECT_EQ(cause(), "wave edge: 1 -> 2 waves");
+  measured.input.evidence[5].clock_mhz = 1755.0;
+  EXPECT_EQ(cause(), "clocks: 1980 -> 1755 MHz");
+  measured.input.capture_ceiling = 4;  // both batches have their graph
+  EXPECT_EQ(cause(), "clocks: 1980 -> 1755 MHz");
+  measured.input.capture_ceiling = 3;
+  EXPECT_EQ(cause(), "capture ceiling: no graph beyond batch 3");
+}
+
 TEST(Decision, OnlyTheTableMayReplaceTheDeployedIfSoAsked) {
   Measured measured = base(65);
   measured.add("fixed=3", 1, 90.0, 3).add("fixed=3", 2, 150.0, 3).add("fixed=3", 4, 270.0, 3);

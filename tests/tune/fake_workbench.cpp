@@ -52,8 +52,10 @@ Result<double> FakeWorkbench::time_calls(const SplitPlan& plan, std::int32_t cal
 
 WatchReport FakeWorkbench::end_watch() {
   const std::int32_t round = rounds++;
-  if (!is_contaminated || !is_contaminated(round)) return {};
-  return {.contaminated = true, .reason = "simulated neighbour"};
+  const double mhz = clock_mhz ? clock_mhz(clock_us_) : 0.0;
+  if (!is_contaminated || !is_contaminated(round))
+    return {.contaminated = false, .reason = {}, .clock_mhz = mhz};
+  return {.contaminated = true, .reason = "simulated neighbour", .clock_mhz = mhz};
 }
 
 double waves_us(const SplitPlan& plan) {

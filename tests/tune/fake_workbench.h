@@ -25,6 +25,7 @@ class FakeWorkbench : public Workbench {
   std::function<double(double now_us)> drift;               // factor on all times; default: 1
   std::function<bool(const SplitPlan&)> is_wrong;           // default: never
   std::function<bool(std::int32_t round)> is_contaminated;  // counts every watched round; default: never
+  std::function<double(double now_us)> clock_mhz;           // as watched; default: not said
   bool warm = false;
   std::uint64_t seed = 1;
 

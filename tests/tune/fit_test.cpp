@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cmath>
 #include <random>
 
 #include "tune/cost_prediction.h"
@@ -55,6 +57,71 @@ TEST(Fit, RecoversTheConstantsThatMadeTheTimes) {
   EXPECT_NEAR(fit->model.tile_us, truth.tile_us, 0.5);
   EXPECT_NEAR(fit->model.tile_stream_us, truth.tile_stream_us, 0.2);
   EXPECT_NEAR(fit->rank_correlation, 1.0, 1e-6);
+}
+
+TEST(Fit, TellsTheLaunchFromTheItems) {
+  const auto plans = many_plans();
+  const CostModel truth{.tile_us = 20.0,
+                        .tile_stream_us = 8.0,
+                        .cta_us = 6.0,
+                        .combine_us = 9.0,
+                        .partial_us = 2.0,
+                        .launch_us = 15.0,
+                        .source = "test"};
+  const auto fit = fit_cost_model(observe(plans, truth, 0.0));
+  ASSERT_TRUE(fit.ok());
+  EXPECT_NEAR(fit->model.launch_us, truth.launch_us, 1.5);
+  EXPECT_NEAR(fit->model.cta_us, truth.cta_us, 1.5);
+  EXPECT_NEAR(fit->model.combine_us, truth.combine_us, 1.5);
+}
+
+// Times that follow the batch alone: over all observations any model ranks them well, within a batch none
+// can.
+TEST(Fit, RankWithinBatchesIsNotFlatteredByTheirSizes) {
+  const auto plans = many_plans();
+  std::mt19937_64 generator(73);
+  std::normal_distribution<double> normal(1.0, 0.01);
+  std::vector<FitObservation> observations;
+  for (const SplitPlan& plan : plans)
+    observations.push_back({&plan, 100.0 * plan.shape.batch * normal(generator)});
+  const auto fit = fit_cost_model(observations);
+  ASSERT_TRUE(fit.ok());
+  EXPECT_GT(fit->rank_correlation, 0.85);
+  EXPECT_LT(std::abs(fit->rank_within_batches), 0.5);
+}
+
+// 128 batches of every split count on a chip of 132 slots: seconds at most, since a device waits meanwhile.
+TEST(Fit, ALargeRunIsFittedQuickly) {
+  std::vector<SplitPlan> plans;
+  for (std::int32_t batch = 1; batch <= 128; batch += 2) {
+    for (const char* setting :
+         {"fixed=1", "fixed=2", "fixed=3", "fixed=4", "fixed=5", "fixed=7", "fixed=10"}) {
+      PlanRequest request;
+      request.device = *find_known_device("h200");
+      request.kernel.name = "k";
+      request.kernel.heads_per_cta = 16;
+      request.shape.batch = batch;
+      request.shape.num_heads = 64;
+      request.shape.topk = 128;
+      request.shape.extra_topk = 512;
+      request.setting = *parse_setting(setting);
+      plans.push_back(*make_plan(request));
+    }
+  }
+  const CostModel truth{.tile_us = 3.0,
+                        .tile_stream_us = 0.03,
+                        .cta_us = 5.0,
+                        .combine_us = 3.0,
+                        .partial_us = 0.2,
+                        .launch_us = 2.0,
+                        .source = "test"};
+  const auto observations = observe(plans, truth, 0.01);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto fit = fit_cost_model(observations);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  ASSERT_TRUE(fit.ok());
+  EXPECT_LT(fit->rms_relative_residual, 0.02);
+  EXPECT_LT(elapsed.count(), 20.0);  // 0.5 s; a sanitizer on a busy machine takes longer
 }
 
 TEST(Fit, SaysHowFarOffItIs) {

@@ -153,6 +153,39 @@ TEST(Tuner, ClearLosersAreDroppedButNeverTheDeployed) {
   EXPECT_NE(loser->verdict, Verdict::slower) << "slower than the leader, faster than the deployed";
 }
 
+// Vendor figures prune the first batches, constants fitted to those the rest.
+TEST(Tuner, ConstantsFittedOnTheDevicePruneTheLaterBatches) {
+  FakeWorkbench workbench;
+  MemorySink sink;
+  const TuneResult result = tuned(request_for({1, 2, 3, 4, 5, 6, 7, 8}), workbench, sink);
+  ASSERT_TRUE(result.fit.has_value());
+  EXPECT_LT(result.fit->rms_relative_residual, 0.05);
+  EXPECT_NEAR(result.fit->model.tile_us, 100.0, 3.0);
+  EXPECT_GT(result.fit->rank_within_batches, 0.7);  // equal waves take equal times: noise orders those
+  for (const BatchResult& batch : result.batches) {
+    const bool is_first = batch.batch == 1 || batch.batch == 5 || batch.batch == 8;
+    EXPECT_EQ(batch.pruned_by == "fitted to measurements", !is_first)
+        << batch.batch << ": " << batch.pruned_by;
+    for (const ArmResult& arm : batch.arms) EXPECT_GT(arm.fitted_us, 0.0);
+  }
+}
+
+// However good the fit: what it likes best is timed, and loses if it is slower.
+TEST(Tuner, AModelThatIsConfidentlyWrongShipsNothing) {
+  FakeWorkbench workbench;
+  // Bank conflicts of a kind that no model knows: 4 splits, right by every formula, are twice as slow.
+  workbench.true_us = [](const SplitPlan& plan) {
+    return waves_us(plan) * (splits_of(plan) == 4 ? 2.0 : 1.0);
+  };
+  MemorySink sink;
+  const TuneResult result = tuned(request_for({1}), workbench, sink);
+  const ArmResult* liked = arm_named(result.batches.front(), "fixed=4");
+  ASSERT_NE(liked, nullptr);
+  EXPECT_TRUE(liked->candidate.is_model_pick);
+  EXPECT_FALSE(liked->samples.empty());
+  EXPECT_NE(result.batches.front().arms[result.batches.front().chosen_idx].candidate.name, "fixed=4");
+}
+
 TEST(Tuner, WhyEachArmStoppedIsRecorded) {
   FakeWorkbench workbench;
   MemorySink sink;
@@ -342,6 +375,24 @@ TEST(Tuner, ADipThatTheTableMakesIsMeasuredAgainAndNamed) {
   EXPECT_EQ(dip->batch_before, 2);
   EXPECT_TRUE(dip->measured_again);
   EXPECT_NEAR(dip->effect, (3 / 265.0) / (2 / (180.0 / 1.25)) - 1.0, 0.01);
+}
+
+// The class "calibrated while the clocks were down": a dip that slower clocks explain is named so.
+TEST(Tuner, ADipUnderSlowerClocksIsNamedByThem) {
+  FakeWorkbench workbench;
+  bool slow = false;
+  workbench.clock_mhz = [&](double) { return slow ? 1500.0 : 1980.0; };
+  // Batch 3, one split: the deployed falls behind batch 2 because the clocks are down.
+  workbench.true_us = [&](const SplitPlan& plan) {
+    slow = plan.shape.batch == 3;
+    return 100.0 * plan.shape.batch * (slow ? 1.32 : 1.0) / (1.0 + 0.02 * plan.shape.batch);
+  };
+  MemorySink sink;
+  const TuneResult result = tuned(request_for({1, 2, 3}), workbench, sink);
+  EXPECT_EQ(result.batches[2].clock_mhz, 1500.0);
+  ASSERT_FALSE(result.decision.dips.empty());
+  EXPECT_EQ(result.decision.dips.front().batch, 3);
+  EXPECT_EQ(result.decision.dips.front().cause, "clocks: 1980 -> 1500 MHz");
 }
 
 // Fast in the search and the confirmation, and gone when the fall behind it is measured again.

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
+#include "cli/bench_compare.h"
 #include "cli/bench_run.h"
 #include "cli/command.h"
 #include "cli/files.h"
@@ -28,6 +30,9 @@ struct BenchOptions {
   std::string batches = "1,8,64";
   std::string budget = "5s";
   std::string csv;
+  std::string compare;  // the base; empty: none
+  std::string max_loss = "2%";
+  std::string junit;
   bool count_contaminated = false;
   bool json = false;
 };
@@ -36,6 +41,7 @@ struct Figures {
   std::string title;
   BenchResult result;
   Bandwidth bandwidth;
+  std::optional<BenchComparison> comparison = {};
 
   double share_of_copy(const BenchRow& row) const { return row.gbps / bandwidth.copy_gbps; }
 };
@@ -95,14 +101,16 @@ Json json_of(const BenchRow& row, const Figures& figures) {
 Json document(const Figures& figures) {
   Json rows = Json::array();
   for (const BenchRow& row : figures.result.rows) rows.push_back(json_of(row, figures));
-  return {{"title", figures.title},
-          {"device", figures.result.device.name},
-          {"kernel", figures.result.kernel.name},
-          {"slots", num_slots(figures.result.device, figures.result.kernel)},
-          {"timing", figures.result.timing},
-          {"copy_gbps", figures.bandwidth.copy_gbps},
-          {"read_gbps", figures.bandwidth.read_gbps},
-          {"results", std::move(rows)}};
+  Json json = {{"title", figures.title},
+               {"device", figures.result.device.name},
+               {"kernel", figures.result.kernel.name},
+               {"slots", num_slots(figures.result.device, figures.result.kernel)},
+               {"timing", figures.result.timing},
+               {"copy_gbps", figures.bandwidth.copy_gbps},
+               {"read_gbps", figures.bandwidth.read_gbps},
+               {"results", std::move(rows)}};
+  if (figures.comparison) json["comparison"] = document(*figures.comparison);
+  return json;
 }
 
 std::vector<report::Cell> table_row(const BenchRow& row, const Figures& figures) {
@@ -158,6 +166,7 @@ std::string text_of(const Figures& figures, const report::TerminalStyle& style) 
           fmt::format("\nwrong output of {} at batch {}: {}\n", row.setting, row.batch, row.verified.message);
     }
   }
+  if (figures.comparison) text += text_of(*figures.comparison, style);
   return text;
 }
 
@@ -165,10 +174,34 @@ bool all_measured(const BenchResult& result) {
   return std::ranges::none_of(result.rows, [](const BenchRow& row) { return row.samples_us.empty(); });
 }
 
+// Read before anything is measured: a wrong file should not cost the time of a run.
+Result<std::optional<BenchBase>> read_base(const BenchOptions& options) {
+  if (options.compare.empty()) {
+    if (!options.junit.empty())
+      return invalid_argument("--junit is given without --compare; allowed: only with it");
+    return std::optional<BenchBase>();
+  }
+  if (!options.junit.empty()) WAVEFILL_RETURN_IF_ERROR(check_writable("--junit", options.junit));
+  Result<BenchBase> base = read_bench_base(options.compare);
+  if (!base.ok()) return base.status();
+  return std::optional<BenchBase>(*std::move(base));
+}
+
+Status add_comparison(const BenchBase& base, double max_loss, const BenchOptions& options, Figures& figures) {
+  Result<BenchComparison> comparison = compare_with_base(base, figures.title, figures.result, max_loss);
+  if (!comparison.ok()) return comparison.status();
+  figures.comparison = *std::move(comparison);
+  return options.junit.empty() ? Status{} : write_file(options.junit, junit_of(*figures.comparison));
+}
+
 Result<ExitCode> run(const BenchOptions& options, Console& console) {
   const Result<NamedShape> named = read_shape(options.shape);
   if (!named.ok()) return named.status();
   if (!options.csv.empty()) WAVEFILL_RETURN_IF_ERROR(check_writable("--csv", options.csv));
+  const Result<std::optional<BenchBase>> base = read_base(options);
+  if (!base.ok()) return base.status();
+  const Result<double> max_loss = parse_percent("--max-loss", options.max_loss);
+  if (!max_loss.ok()) return max_loss.status();
   const Result<std::unique_ptr<Workbench>> workbench = open_workbench(options.device);
   if (!workbench.ok()) return workbench.status();
   const Result<KernelSpec> kernel = (*workbench)->kernel_for(named->shape);
@@ -186,10 +219,12 @@ Result<ExitCode> run(const BenchOptions& options, Console& console) {
   if (!result.ok()) return result.status();
   if (result->cancelled) return make_status(StatusCode::unavailable, "interrupted");
 
-  const Figures figures{.title = named->title, .result = *std::move(result), .bandwidth = *bandwidth};
+  Figures figures{.title = named->title, .result = *std::move(result), .bandwidth = *bandwidth};
   if (!options.csv.empty()) WAVEFILL_RETURN_IF_ERROR(write_file(options.csv, csv_of(figures)));
+  if (*base) WAVEFILL_RETURN_IF_ERROR(add_comparison(**base, *max_loss, options, figures));
   console.print(options.json ? json_text(document(figures)) : text_of(figures, console.style()));
-  return all_measured(figures.result) ? ExitCode::ok : ExitCode::no;
+  const bool is_slower = figures.comparison && figures.comparison->regressions() > 0;
+  return all_measured(figures.result) && !is_slower ? ExitCode::ok : ExitCode::no;
 }
 
 }  // namespace
@@ -204,6 +239,10 @@ Action define_bench(OptionSet& set) {
   add_setting_options(set, options->settings);
   set.text("--budget", options->budget, "TIME", "time for each batch size, in s or m");
   set.text("--csv", options->csv, "FILE", "write the table as CSV too");
+  set.text("--compare", options->compare, "FILE",
+           "what an earlier bench --json wrote: exit code 1 if something is slower than in it");
+  set.text("--max-loss", options->max_loss, "PERCENT", "a loss of throughput up to this is no regression");
+  set.text("--junit", options->junit, "FILE", "write the comparison as JUnit XML");
   set.flag("--count-contaminated", options->count_contaminated,
            "use rounds too in which something else used the machine");
   add_json_option(set, options->json);

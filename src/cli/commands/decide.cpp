@@ -34,6 +34,8 @@ Action define_decide(OptionSet& set) {
            "batch sizes that matter (48-80), or a file of size and weight a line (default: all alike)");
   set.text("--measured-again", decide.measured_again, "LIST",
            "batch sizes at which a fall of throughput was measured a second time");
+  set.text("--capture-ceiling", decide.capture_ceiling, "N",
+           "the largest batch that the server runs as a captured graph: names the cause of a dip");
   set.texts("--propose", decide.proposals, "SETTING@BATCH",
             "what somebody would deploy at a batch; may be repeated");
   add_json_option(set, options->json);

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/json_output.h"
+#include "cli/log_pages.h"
 #include "cli/log_run.h"
 #include "core/errors.h"
 #include "core/parse.h"
@@ -23,6 +24,8 @@ struct LogOptions {
   std::string ledger;
   std::string run;
   std::string limit = "20";
+  std::string commit;     // a directory; empty: nothing is committed
+  bool markdown = false;  // the run's page instead of its table
   bool json = false;
 };
 
@@ -83,13 +86,58 @@ Result<ExitCode> show_run(const Ledger& ledger, const LogOptions& options, Conso
   if (!id.ok()) return id.status();
   const Result<RunDetails> details = read_run(ledger, *id);
   if (!details.ok()) return details.status();
+  if (options.markdown) {
+    if (!details->decision) {
+      return make_status(StatusCode::not_found, "run {} has no decision yet; allowed: a finished run", *id);
+    }
+    const Result<std::string> page = page_of(*details);
+    if (!page.ok()) return page.status();
+    console.print(*page);
+    return ExitCode::ok;
+  }
   console.print(options.json ? json_text(document(*details)) : text_of(*details, console.style()));
   return ExitCode::ok;
 }
 
+std::string commit_message(const std::vector<std::string>& written) {
+  if (written.size() == 1) return fmt::format("Record a tuning decision: {}", written.front());
+  return fmt::format("Record {} tuning decisions", written.size());
+}
+
+Result<ExitCode> commit_pages(const Ledger& ledger, const LogOptions& options, Console& console) {
+  RunId only = 0;
+  if (!options.run.empty()) {
+    const Result<std::int64_t> id = parse_integer("--run", options.run, 1, INT64_MAX);
+    if (!id.ok()) return id.status();
+    only = *id;
+  }
+  const Result<std::vector<NewFile>> pages = pages_of(ledger, only);
+  if (!pages.ok()) return pages.status();
+  std::vector<std::string> names;
+  for (const NewFile& page : *pages) names.push_back(page.name);
+  const Result<CommitOutcome> outcome = commit_files(options.commit, *pages, commit_message(names));
+  if (!outcome.ok()) return outcome.status();
+  if (options.json) {
+    console.print(json_text({{"pages", names},
+                             {"written", outcome->written},
+                             {"commit", outcome->commit.empty() ? Json() : Json(outcome->commit)}}));
+  } else if (outcome->commit.empty()) {
+    console.print(fmt::format("{} decisions, all committed before\n", pages->size()));
+  } else {
+    for (const std::string& name : outcome->written)
+      console.print(fmt::format("{}/{}\n", options.commit, name));
+    console.print(fmt::format("committed as {}\n", outcome->commit));
+  }
+  return ExitCode::ok;
+}
+
 Result<ExitCode> run(const LogOptions& options, Console& console) {
+  if (options.markdown && (options.run.empty() || options.json || !options.commit.empty())) {
+    return invalid_argument("--markdown goes with --run alone");
+  }
   const Result<std::optional<Ledger>> ledger = open_existing(options);
   if (!ledger.ok()) return ledger.status();
+  if (*ledger && !options.commit.empty()) return commit_pages(**ledger, options, console);
   if (*ledger)
     return options.run.empty() ? list_runs(**ledger, options, console) : show_run(**ledger, options, console);
   if (!options.run.empty()) {
@@ -109,6 +157,11 @@ Action define_log(OptionSet& set) {
            "~/.local/state/wavefill/ledger.sqlite)");
   set.text("--run", options->run, "ID", "show this run with what was measured");
   set.text("--limit", options->limit, "N", "list so many runs, the newest first");
+  set.text(
+      "--commit", options->commit, "DIR",
+      "write a markdown page for each decision (with --run: for that one) to this directory of a git work "
+      "tree, and commit those pages alone");
+  set.flag("--markdown", options->markdown, "with --run: print the page of its decision");
   add_json_option(set, options->json);
   return [options](Console& console) { return run(*options, console); };
 }

@@ -143,6 +143,7 @@ void add_output_options(OptionSet& set, OutputPaths& paths) {
   set.text("--out", paths.profile, "FILE", "the profile: what WAVEFILL_PROFILE takes");
   set.text("--report", paths.report, "FILE", "the report: one HTML page");
   set.text("--csv", paths.csv, "FILE", "every setting measured, as CSV");
+  set.text("--junit", paths.junit, "FILE", "a verdict a batch size as JUnit XML, for continuous integration");
   set.text("--figures", paths.figures, "DIR", "a directory for the figures as SVG");
   set.text("--ledger", paths.ledger, "FILE",
            "where measurements are kept (default $XDG_STATE_HOME/wavefill/ledger.sqlite, else "

@@ -1,0 +1,218 @@
+#include "cli/bench_compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "cli/files.h"
+#include "core/errors.h"
+#include "core/parse.h"
+#include "report/junit.h"
+
+namespace wavefill::cli {
+namespace {
+
+constexpr double kMostLoss = 0.5;
+
+const BenchBase::Row* find(const BenchBase& base, const BenchRow& row) {
+  const auto found = std::ranges::find_if(base.rows, [&](const BenchBase::Row& known) {
+    return known.batch == row.batch && known.setting == row.setting;
+  });
+  return found == base.rows.end() ? nullptr : &*found;
+}
+
+// Taken on different days: rounds of the two have nothing in common.
+std::vector<TimedSample> unpaired(const std::vector<double>& samples_us) {
+  std::vector<TimedSample> samples;
+  for (const double us : samples_us) samples.push_back({-1, us});
+  return samples;
+}
+
+Status check_comparable(const BenchBase& base, const std::string& title, const BenchResult& result) {
+  const auto differs = [&](std::string_view field, const std::string& then, const std::string& now) {
+    return make_status(StatusCode::mismatch, "--compare {}: {} was {}; this is {}", quote_text(base.path),
+                       field, then, now);
+  };
+  if (base.device != result.device.name) return differs("device", base.device, result.device.name);
+  if (base.title != title) return differs("shape", base.title, title);
+  if (base.timing != result.timing) return differs("timing", base.timing, result.timing);
+  return {};
+}
+
+Result<std::vector<double>> read_samples(const Json& json) {
+  std::vector<double> samples;
+  for (const Json& sample : json) {
+    const auto us = sample.get<double>();
+    if (!std::isfinite(us) || us <= 0.0) {
+      return make_status(StatusCode::corrupt_data, "a sample is {}; allowed: finite and > 0", us);
+    }
+    samples.push_back(us);
+  }
+  return samples;
+}
+
+std::string percent_text(double effect) { return fmt::format("{:+.1f}%", effect * 100.0); }
+
+report::Tone tone_of(Verdict verdict) {
+  if (verdict == Verdict::faster) return report::Tone::good;
+  if (verdict == Verdict::slower) return report::Tone::bad;
+  return report::Tone::dim;
+}
+
+std::string interval_text(const Effect& effect) {
+  if (!effect.has_interval) return "too few samples";
+  return fmt::format("{} .. {}", percent_text(effect.interval.low), percent_text(effect.interval.high));
+}
+
+}  // namespace
+
+Result<BenchBase> read_bench_base(const std::string& path) {
+  const Result<std::string> text = read_file("--compare", path);
+  if (!text.ok()) return text.status();
+  const auto corrupt = [&](std::string_view why) {
+    return make_status(StatusCode::corrupt_data, "--compare {} is not what wavefill bench --json writes: {}",
+                       quote_text(path), why);
+  };
+  const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return corrupt("not a JSON object");
+  BenchBase base;
+  base.path = path;
+  try {
+    base.title = json.at("title").get<std::string>();
+    base.device = json.at("device").get<std::string>();
+    base.kernel = json.at("kernel").get<std::string>();
+    base.timing = json.at("timing").get<std::string>();
+    for (const Json& row : json.at("results")) {
+      Result<std::vector<double>> samples = read_samples(row.at("samples_us"));
+      if (!samples.ok()) return corrupt(samples.status().message());
+      if (samples->empty()) continue;  // its output was wrong, or the machine was never quiet
+      base.rows.push_back({.batch = row.at("batch").get<std::int32_t>(),
+                           .setting = row.at("setting").get<std::string>(),
+                           .samples_us = *std::move(samples)});
+    }
+  } catch (const Json::exception& error) {
+    return corrupt(error.what());
+  }
+  if (base.rows.empty()) return corrupt("it has no samples");
+  return base;
+}
+
+std::int64_t BenchComparison::regressions() const {
+  return std::ranges::count(rows, Verdict::slower, &ComparedRow::verdict);
+}
+
+Result<BenchComparison> compare_with_base(const BenchBase& base, const std::string& title,
+                                          const BenchResult& result, double max_loss) {
+  WAVEFILL_RETURN_IF_ERROR(check_comparable(base, title, result));
+  BenchComparison comparison;
+  comparison.base = base.path;
+  if (base.kernel != result.kernel.name) {
+    comparison.notes.push_back(
+        fmt::format("the base ran kernel {}, this is {}", base.kernel, result.kernel.name));
+  }
+  VerdictRule rule;
+  rule.min_effect = max_loss;
+  rule.assumed_noise = std::max(rule.assumed_noise, max_loss);
+  std::vector<Effect> family;
+  for (const BenchRow& row : result.rows) {
+    const BenchBase::Row* then = find(base, row);
+    if (then == nullptr || row.samples_us.empty()) {
+      comparison.notes.push_back(fmt::format("{} at batch {} {}", row.setting, row.batch,
+                                             then == nullptr ? "is not in the base" : "has no sample now"));
+      continue;
+    }
+    ComparedRow compared{
+        .batch = row.batch, .setting = row.setting, .base_us = median(then->samples_us), .us = row.us};
+    compared.effect = compare(unpaired(then->samples_us), unpaired(row.samples_us), rule);
+    family.push_back(compared.effect);
+    comparison.rows.push_back(std::move(compared));
+  }
+  if (comparison.rows.empty()) {
+    return invalid_argument("--compare {} has no batch and setting in common with this run",
+                            quote_text(base.path));
+  }
+  const std::vector<double> noise(family.size(), 0.0);
+  const std::vector<Verdict> verdicts = judge(family, noise, rule);
+  for (std::size_t i = 0; i < verdicts.size(); ++i) comparison.rows[i].verdict = verdicts[i];
+  return comparison;
+}
+
+Json document(const BenchComparison& comparison) {
+  Json rows = Json::array();
+  for (const ComparedRow& row : comparison.rows) {
+    const bool has_interval = row.effect.has_interval;
+    rows.push_back({{"batch", row.batch},
+                    {"setting", row.setting},
+                    {"base_us", row.base_us},
+                    {"us", row.us},
+                    {"effect", row.effect.effect},
+                    {"effect_low", has_interval ? Json(row.effect.interval.low) : Json()},
+                    {"effect_high", has_interval ? Json(row.effect.interval.high) : Json()},
+                    {"verdict", to_string(row.verdict)}});
+  }
+  return {{"base", comparison.base},
+          {"regressions", comparison.regressions()},
+          {"rows", std::move(rows)},
+          {"notes", comparison.notes}};
+}
+
+std::string text_of(const BenchComparison& comparison, const report::TerminalStyle& style) {
+  using report::Align;
+  report::TextTable table({{"batch"},
+                           {"setting", Align::left},
+                           {"base us"},
+                           {"us"},
+                           {"effect"},
+                           {"95% interval", Align::left},
+                           {"verdict", Align::left}});
+  for (const ComparedRow& row : comparison.rows) {
+    table.add_row({std::to_string(row.batch), row.setting, fmt::format("{:.1f}", row.base_us),
+                   fmt::format("{:.1f}", row.us), percent_text(row.effect.effect), interval_text(row.effect),
+                   report::Cell(std::string(to_string(row.verdict)), tone_of(row.verdict))});
+  }
+  std::string text = fmt::format("\nagainst {}\n\n{}", comparison.base, table.render(style));
+  for (const std::string& note : comparison.notes) text += note + "\n";
+  for (const ComparedRow& row : comparison.rows) {
+    if (row.verdict != Verdict::slower) continue;
+    text += fmt::format("REGRESSION at batch {}: {} {}\n", row.batch, row.setting,
+                        percent_text(row.effect.effect));
+  }
+  return text;
+}
+
+std::string junit_of(const BenchComparison& comparison) {
+  std::vector<report::JunitCase> cases;
+  for (const ComparedRow& row : comparison.rows) {
+    report::JunitCase test{.group = row.setting,
+                           .name = fmt::format("batch {}", row.batch),
+                           .outcome = report::CaseOutcome::passed,
+                           .message = {},
+                           .seconds = row.us * 1e-6};
+    const std::string figures = fmt::format("{:.1f} us, {:.1f} us in the base, {}", row.us, row.base_us,
+                                            percent_text(row.effect.effect));
+    if (row.verdict == Verdict::slower) {
+      test.outcome = report::CaseOutcome::failed;
+      test.message = figures;
+    } else if (row.verdict == Verdict::undecided) {
+      test.outcome = report::CaseOutcome::skipped;
+      test.message = "undecided: " + figures;
+    }
+    cases.push_back(std::move(test));
+  }
+  return report::to_junit("wavefill bench --compare", cases);
+}
+
+Result<double> parse_percent(std::string_view option, std::string_view text) {
+  double value = 0.0;
+  const std::string_view number = text.substr(0, text.size() - (text.ends_with('%') ? 1 : 0));
+  const auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), value, std::chars_format::fixed);
+  const bool is_whole = error == std::errc() && end == number.data() + number.size() && text.ends_with('%');
+  if (is_whole && std::isfinite(value) && value >= 0.0 && value / 100.0 <= kMostLoss) return value / 100.0;
+  return invalid_argument("{} is {}; allowed: 0%..{:.0f}%, as in 2% or 0.5%", option, quote_text(text),
+                          kMostLoss * 100.0);
+}
+
+}  // namespace wavefill::cli

@@ -1,0 +1,150 @@
+// A run held against an earlier one: a regression is named with its batch, noise is not one.
+#include "cli/bench_compare.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "cli/program_runner.h"
+#include "report/golden.h"
+
+namespace wavefill::cli {
+namespace {
+
+using test::TemporaryDirectory;
+
+std::vector<double> samples(double us, double noise, std::uint64_t seed, int count = 30) {
+  std::mt19937_64 generator(seed);
+  std::normal_distribution<double> normal(1.0, noise);
+  std::vector<double> values;
+  for (int i = 0; i < count; ++i) values.push_back(us * normal(generator));
+  return values;
+}
+
+BenchBase base_of(const std::vector<double>& us, double noise, std::uint64_t seed) {
+  BenchBase base{
+      .path = "base.json", .title = "t", .device = "d", .kernel = "k", .timing = "graph", .rows = {}};
+  for (std::size_t i = 0; i < us.size(); ++i) {
+    base.rows.push_back({.batch = static_cast<std::int32_t>(8 << i),
+                         .setting = "fixed=2",
+                         .samples_us = samples(us[i], noise, seed + i)});
+  }
+  return base;
+}
+
+BenchResult result_of(const std::vector<double>& us, double noise, std::uint64_t seed) {
+  BenchResult result;
+  result.device.name = "d";
+  result.kernel.name = "k";
+  result.timing = "graph";
+  for (std::size_t i = 0; i < us.size(); ++i) {
+    BenchRow row;
+    row.batch = static_cast<std::int32_t>(8 << i);
+    row.setting = "fixed=2";
+    row.samples_us = samples(us[i], noise, 1000 + seed + i);
+    row.us = median(row.samples_us);
+    result.rows.push_back(std::move(row));
+  }
+  return result;
+}
+
+TEST(BenchCompare, ARegressionIsNamedWithItsBatch) {
+  const auto found =
+      compare_with_base(base_of({100, 200, 400}, 0.01, 1), "t", result_of({100, 212, 400}, 0.01, 1), 0.02);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(found->regressions(), 1);
+  EXPECT_EQ(found->rows[1].verdict, Verdict::slower);
+  EXPECT_NEAR(found->rows[1].effect.effect, 200.0 / 212.0 - 1.0, 0.01);
+  EXPECT_NE(text_of(*found, {}).find("REGRESSION at batch 16: fixed=2 -"), std::string::npos);
+  const std::string junit = junit_of(*found);
+  EXPECT_NE(junit.find("tests=\"3\" failures=\"1\""), std::string::npos) << junit;
+}
+
+TEST(BenchCompare, NoiseIsNoRegression) {
+  int false_alarms = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const auto found = compare_with_base(base_of({100, 200, 400, 800}, 0.03, seed * 10), "t",
+                                         result_of({100, 200, 400, 800}, 0.03, seed * 10), 0.0);
+    false_alarms += found->regressions() > 0 ? 1 : 0;
+  }
+  EXPECT_LE(false_alarms, 4);
+}
+
+TEST(BenchCompare, ALossWithinWhatIsAllowedIsNoRegression) {
+  const BenchBase base = base_of({100}, 0.002, 1);
+  const BenchResult result = result_of({101.5}, 0.002, 1);
+  EXPECT_EQ(compare_with_base(base, "t", result, 0.02)->regressions(), 0);
+  EXPECT_EQ(compare_with_base(base, "t", result, 0.005)->regressions(), 1);
+}
+
+TEST(BenchCompare, FiguresThatMayNotBeComparedAreRefusedByName) {
+  const BenchResult result = result_of({100}, 0.01, 1);
+  const auto refused = [&](auto change) {
+    BenchBase base = base_of({100}, 0.01, 1);
+    change(base);
+    return compare_with_base(base, "t", result, 0.02).status();
+  };
+  EXPECT_NE(refused([](BenchBase& b) { b.device = "other"; }).message().find("device was other; this is d"),
+            std::string::npos);
+  EXPECT_EQ(refused([](BenchBase& b) { b.title = "other"; }).code(), StatusCode::mismatch);
+  EXPECT_EQ(refused([](BenchBase& b) { b.timing = "eager"; }).code(), StatusCode::mismatch);
+  EXPECT_EQ(refused([](BenchBase& b) { b.rows[0].batch = 7; }).code(), StatusCode::invalid_argument);
+  EXPECT_TRUE(refused([](BenchBase& b) { b.kernel = "other"; }).ok()) << "another kernel is what is compared";
+}
+
+TEST(BenchCompare, ADamagedBaseIsNamed) {
+  const TemporaryDirectory directory;
+  const auto message_of = [&](const std::string& text) {
+    test::write_whole_file(directory.file("b"), text);
+    return read_bench_base(directory.file("b")).status().message();
+  };
+  const std::string head = R"({"title": "t", "device": "d", "kernel": "k", "timing": "g", "results": )";
+  EXPECT_NE(message_of("[1]").find("not a JSON object"), std::string::npos);
+  EXPECT_NE(message_of(head + "[]}").find("no samples"), std::string::npos);
+  EXPECT_NE(
+      message_of(head + R"([{"batch": 1, "setting": "x", "samples_us": [-1]}]})").find("a sample is -1"),
+      std::string::npos);
+  EXPECT_NE(message_of(head + R"([{"batch": 1, "samples_us": [1]}]})").find("setting"), std::string::npos);
+  EXPECT_EQ(message_of(head + R"([{"batch": 1, "setting": "x", "samples_us": [1]}]})"), "");
+  EXPECT_EQ(read_bench_base(directory.file("none")).status().code(), StatusCode::not_found);
+}
+
+TEST(BenchCompare, PercentagesAreReadStrictly) {
+  EXPECT_DOUBLE_EQ(*parse_percent("--max-loss", "2%"), 0.02);
+  EXPECT_DOUBLE_EQ(*parse_percent("--max-loss", "0%"), 0.0);
+  for (const char* bad : {"", "2", "%", "-1%", "51%", "nan%", "2 %", "2%%", "1e0%"})
+    EXPECT_FALSE(parse_percent("--max-loss", bad).ok()) << bad;
+}
+
+// The whole way: a run, the same again, and a base that was twice as fast.
+TEST(BenchCompare, ExitsByWhatItFinds) {
+  const TemporaryDirectory directory;
+  const std::string bench =
+      "bench --device cpu --threads 1 --heads 4 --topk 64 --batch 1 --policy fixed=1 --budget 1s "
+      "--count-contaminated ";
+  const test::Outcome first = test::run_wavefill(test::words(bench + "--json"));
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  Json base = Json::parse(first.out);
+  for (Json& row : base["results"]) {
+    for (Json& sample : row["samples_us"]) sample = sample.get<double>() / 4.0;
+  }
+  test::write_whole_file(directory.file("fast.json"), base.dump());
+  for (Json& row : base["results"]) {
+    for (Json& sample : row["samples_us"]) sample = sample.get<double>() * 16.0;
+  }
+  test::write_whole_file(directory.file("slow.json"), base.dump());
+  const test::Outcome slower = test::run_wavefill(test::words(
+      bench + "--compare " + directory.file("fast.json") + " --junit " + directory.file("junit.xml")));
+  EXPECT_EQ(slower.exit_code, 1) << slower.out;
+  EXPECT_NE(slower.out.find("REGRESSION at batch 1: fixed=1"), std::string::npos) << slower.out;
+  EXPECT_NE(test::read_whole_file(directory.file("junit.xml")).find("failures=\"1\""), std::string::npos);
+  const test::Outcome faster =
+      test::run_wavefill(test::words(bench + "--json --compare " + directory.file("slow.json")));
+  EXPECT_EQ(faster.exit_code, 0) << faster.err;
+  EXPECT_EQ(Json::parse(faster.out)["comparison"]["regressions"], 0);
+  EXPECT_EQ(test::run_wavefill(test::words(bench + "--compare /nonexistent")).exit_code, 2);
+  EXPECT_EQ(test::run_wavefill(test::words(bench + "--junit x")).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace wavefill::cli
