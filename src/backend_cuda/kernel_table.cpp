@@ -9,7 +9,8 @@ namespace wavefill::cuda {
 
 std::vector<SplitKernel> all_split_kernels() {
   std::vector<SplitKernel> kernels;
-  for (const auto part : {split_mma_dsv4_kernels(), split_mma_dsv32_kernels(), split_mma_bf16_kernels()}) {
+  for (const auto part : {split_wgmma_dsv4_kernels(), split_mma_dsv4_kernels(), split_mma_dsv32_kernels(),
+                          split_mma_bf16_kernels()}) {
     kernels.insert(kernels.end(), part.begin(), part.end());
   }
   return kernels;
@@ -35,6 +36,7 @@ void set_least_heads(std::vector<TableRow>& table) {
 Result<std::vector<TableRow>> make_kernel_table(const DeviceSpec& device) {
   std::vector<TableRow> table;
   for (const SplitKernel& kernel : all_split_kernels()) {
+    if (kernel.only_capability != 0 && kernel.only_capability != device.compute_capability) continue;
     const auto ctas = query_ctas_per_sm(kernel.kernel, device.smem_per_block_optin_bytes);
     if (!ctas.ok()) return ctas.status();
     if (*ctas == 0) continue;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares what ptxas says of every kernel for sm_120 (registers, stack, spills) with a golden file.
+"""Compares what ptxas says of every kernel for one target (registers, stack, spills) with a golden file.
 
 ptxas needs no GPU. With --update the golden file is written instead. Dynamic shared memory is no part of
 ptxas' report; host_test.cpp holds it.
@@ -16,6 +16,8 @@ FORMATS = {"0": "dsv4", "1": "dsv32", "2": "bf16"}
 CONFIG = re.compile(
     r"SplitConfigILN\w*?KvFormatE(\d)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELb([01])ELi(\d+)E")
 
+WGMMA_CONFIG = re.compile(r"WgmmaConfigILN\w*?KvFormatE(\d)ELi(\d+)ELi(\d+)E")
+
 
 def kernel_name(mangled):
     match = CONFIG.search(mangled)
@@ -23,13 +25,17 @@ def kernel_name(mangled):
         kv_format, d_qk, heads, tile, stages, ctas, q_in_regs, groups = match.groups()
         return (f"split_mma {FORMATS[kv_format]} d_qk={d_qk} heads={heads} tile={tile} stages={stages} "
                 f"ctas={ctas} q_in_regs={q_in_regs} warps_a_slice={groups}")
+    match = WGMMA_CONFIG.search(mangled)
+    if match:
+        kv_format, d_qk, part_chunks = match.groups()
+        return f"split_wgmma {FORMATS[kv_format]} d_qk={d_qk} part_chunks={part_chunks}"
     return re.search(r"\d([a-z_]+_kernel)", mangled).group(1)
 
 
-def resources(nvcc, root, source):
+def resources(nvcc, root, arch, source):
     with tempfile.TemporaryDirectory() as out:
         command = [nvcc, "-std=c++20", "-O3", f"-I{root}/src", f"-I{root}/include", "-gencode",
-                   "arch=compute_120,code=sm_120", "-Xptxas", "-v", "-cubin", "-o", f"{out}/x.cubin", str(source)]
+                   f"arch=compute_{arch},code=sm_{arch}", "-Xptxas", "-v", "-cubin", "-o", f"{out}/x.cubin", str(source)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         sys.exit(f"{source}: {result.stderr}")
@@ -44,11 +50,15 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("--nvcc", "--root", "--golden"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--arch", required=True, help="120, 90a, ...")
     parser.add_argument("--update", action="store_true")
     args = parser.parse_args()
-    sources = sorted(pathlib.Path(args.root, "src/backend_cuda/kernels").glob("*.cu"))
+    kernels = pathlib.Path(args.root, "src/backend_cuda/kernels")
+    # The Hopper family is empty for other targets; the portable one is held by the first of them.
+    sources = [source for source in sorted(kernels.glob("*.cu"))
+               if source.name.startswith("split_wgmma") == (args.arch == "90a")]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        lines = sorted(sum(pool.map(lambda s: resources(args.nvcc, args.root, s), sources), []))
+        lines = sorted(sum(pool.map(lambda s: resources(args.nvcc, args.root, args.arch, s), sources), []))
     spilling = [line for line in lines if not line.endswith("stack 0, spill stores 0, spill loads 0")]
     text = "\n".join(lines) + "\n"
     golden = pathlib.Path(args.golden)

@@ -23,8 +23,10 @@ struct SplitKernel {
   std::int32_t d_qk;
   std::int32_t heads_per_cta;
   std::int32_t kv_tile;
+  std::int32_t only_capability = 0;  // compute capability whose own instructions it needs; 0: none
 };
 
+std::span<const SplitKernel> split_wgmma_dsv4_kernels();
 std::span<const SplitKernel> split_mma_dsv4_kernels();
 std::span<const SplitKernel> split_mma_dsv32_kernels();
 std::span<const SplitKernel> split_mma_bf16_kernels();

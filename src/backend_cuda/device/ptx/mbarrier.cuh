@@ -38,6 +38,14 @@ __device__ __forceinline__ void mbarrier_wait(uint32_t barrier, uint32_t parity)
   } while (done == 0);
 }
 
+// Makes this thread's writes to shared memory visible to the units that read it asynchronously (wgmma, bulk
+// copies). To be followed by a barrier or an arrival.
+__device__ __forceinline__ void fence_async_shared() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
 // All of the first kThreads threads of the CTA; barrier 0 is __syncthreads().
 template <int kThreads>
 __device__ __forceinline__ void named_barrier() {

@@ -1,0 +1,93 @@
+// Pieces of 16 e4m3 values to bf16, exactly, with their scale applied.
+//
+// The bits of an e4m3 value, its exponent and mantissa moved to the place of a bf16's lowest exponent bits
+// and highest mantissa bits, are its value times 2^-120, subnormals included; one multiplication by 2^120
+// times the scale makes it right. That factor exists up to a scale of 2^7 (a byte of 134); "wide" scales take
+// two.
+#pragma once
+
+#include <cuda_bf16.h>
+
+#include <cstdint>
+
+namespace wavefill::cuda {
+
+__device__ __forceinline__ std::uint32_t multiply_bf16x2(std::uint32_t a, std::uint32_t b) {
+  const __nv_bfloat162 product =
+      __hmul2(reinterpret_cast<const __nv_bfloat162&>(a), reinterpret_cast<const __nv_bfloat162&>(b));
+  return reinterpret_cast<const std::uint32_t&>(product);
+}
+
+// Seven UE8M0 bytes and one that is never read.
+struct FooterScales {
+  std::uint32_t words[2] = {};
+  static constexpr std::uint32_t kUsed = 0x00FF'FFFFU;  // of the second word
+
+  __device__ __forceinline__ explicit FooterScales(const uint2& bytes) : words{bytes.x, bytes.y} {}
+
+  // Is a byte above 134? One is if its top bit is set and the others are at least 7.
+  __device__ __forceinline__ bool are_wide() const {
+    return ((above_6(words[0]) & words[0]) | (above_6(words[1]) & words[1] & kUsed)) & 0x8080'8080U;
+  }
+
+  __device__ __forceinline__ std::uint32_t byte(int i) const {
+    return (words[i / 4] >> (8 * (i % 4))) & 0xFFU;
+  }
+
+ private:
+  __device__ __forceinline__ static std::uint32_t above_6(std::uint32_t word) {
+    return (word & 0x7F7F'7F7FU) + 0x7979'7979U;
+  }
+};
+
+struct Bf16Piece {
+  uint4 low;
+  uint4 high;
+};
+
+// 2^120 times the scale, in both halves; what is beyond 2^127 is left to `rest`.
+template <bool kWide>
+struct PieceFactor {
+  std::uint32_t main;
+  std::uint32_t rest = 0;
+
+  __device__ __forceinline__ explicit PieceFactor(std::uint32_t byte) {
+    constexpr std::uint32_t kBothHalves = 0x0001'0001U;
+    constexpr std::uint32_t kLargest = 254;
+    if constexpr (kWide) {
+      main = min(byte + 120U, kLargest) * 128U * kBothHalves;
+      rest = (byte + 120U > kLargest ? byte - 7U : 127U) * 128U * kBothHalves;
+      if (byte == 0xFFU) rest = 0x7FC0U * kBothHalves;
+    } else {
+      main = (byte + 120U) * 128U * kBothHalves;
+    }
+  }
+
+  __device__ __forceinline__ std::uint32_t times(std::uint32_t pair) const {
+    const std::uint32_t product = multiply_bf16x2(pair, main);
+    return kWide ? multiply_bf16x2(product, rest) : product;
+  }
+};
+
+// Two values, their bytes at the tops of the halves of `spread`.
+__device__ __forceinline__ std::uint32_t spread_to_bf16x2(std::uint32_t spread) {
+  return (spread & 0x8000'8000U) | ((spread >> 4) & 0x07F0'07F0U);
+}
+
+template <bool kWide>
+__device__ __forceinline__ uint2 convert_word(std::uint32_t four, const PieceFactor<kWide>& factor) {
+  return make_uint2(factor.times(spread_to_bf16x2(__byte_perm(four, 0, 0x1404))),
+                    factor.times(spread_to_bf16x2(__byte_perm(four, 0, 0x3424))));
+}
+
+template <bool kWide>
+__device__ __forceinline__ Bf16Piece convert_piece(const uint4& raw, const FooterScales& scales, int group) {
+  const PieceFactor<kWide> factor(scales.byte(group));
+  const uint2 a = convert_word<kWide>(raw.x, factor);
+  const uint2 b = convert_word<kWide>(raw.y, factor);
+  const uint2 c = convert_word<kWide>(raw.z, factor);
+  const uint2 d = convert_word<kWide>(raw.w, factor);
+  return {make_uint4(a.x, a.y, b.x, b.y), make_uint4(c.x, c.y, d.x, d.y)};
+}
+
+}  // namespace wavefill::cuda

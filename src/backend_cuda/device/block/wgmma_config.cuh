@@ -1,0 +1,76 @@
+// The compile-time shape of a Hopper split kernel, and its shared memory.
+//
+// A CTA has 64 heads of a row, on the m of both products: two consumer warpgroups, each with the O of all
+// heads for half of the value dims, and one producer warpgroup that turns cached tokens into bf16 tiles. A
+// tile of 64 tokens is kChunks chunks of 64 dims, 64 lines of 128 bytes each: as B of the scores its lines
+// run along k, as B of the values along n, so one tile serves both.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kv/byte_map.h"
+#include "wavefill/kv_format.h"
+
+namespace wavefill::cuda {
+
+template <KvFormat kKvFormat, int kDqk, int kChunksOfPart>
+struct WgmmaConfig {
+  static constexpr KvFormat kFormat = kKvFormat;
+  static constexpr int kDims = kDqk;
+  static constexpr int kHeads = 64;
+  static constexpr int kTile = 64;
+  static constexpr int kBuffers = 2;
+
+  static constexpr int kGroupThreads = 128;
+  static constexpr int kConsumers = 2;
+  static constexpr int kProducers = 2;
+  static constexpr int kThreads = (kConsumers + kProducers) * kGroupThreads;
+  // Together 512 for a warp of each group: all registers of an SM.
+  static constexpr int kConsumerRegisters = 192;
+  static constexpr int kProducerRegisters = 64;
+
+  static constexpr int kChunkDims = 64;
+  static constexpr int kChunks = kDims / kChunkDims;
+  static constexpr int kValueChunks = kValueDim / kChunkDims;
+  static constexpr int kPartChunks = kChunksOfPart;  // chunks handed to the consumers at once
+  static constexpr int kParts = (kChunks + kPartChunks - 1) / kPartChunks;
+  static constexpr int kLineBytes = 2 * kChunkDims;
+  static constexpr int kChunkBytes = kTile * kLineBytes;
+
+  static constexpr ByteMap kMap = kFormat == KvFormat::fp8_tile64_rope_bf16_footer    ? kFp8Tile64FooterMap
+                                  : kFormat == KvFormat::fp8_tile128_rope_bf16_inline ? kFp8Tile128InlineMap
+                                                                                      : bf16_byte_map(kDims);
+  static constexpr int kFp8Chunks = kMap.fp8_dims / kChunkDims;
+  // Of a thread's fp8 pieces these wait in registers, the others in shared memory.
+  static constexpr int kRegisterPieces = 4;
+  static constexpr int kParkedPieces = kFp8Chunks - kRegisterPieces;
+};
+
+template <class C>
+struct alignas(1024) WgmmaShared {
+  std::byte query[C::kChunks][C::kChunkBytes];
+  std::byte tiles[C::kBuffers][C::kChunks][C::kChunkBytes];
+  std::byte weights[C::kConsumers][C::kHeads * C::kTile * 2];  // P of the latest tile that each group scored
+  static constexpr int kScaleTiles = 4;                        // one in use, two on their way
+
+  static constexpr int kIndexTiles = 8;  // two blocks of four
+
+  uint4 parked[C::kParkedPieces][C::kProducers * C::kGroupThreads];  // a producer's own, raw
+  uint2 scales[kScaleTiles][C::kTile];                               // as cached
+  std::int32_t indices[kIndexTiles][C::kTile];  // of the tokens of tiles to come, negative: none
+  std::int8_t caches[kIndexTiles][C::kTile];    // that they are of, negative: there is no such tile
+  std::uint32_t valid[C::kBuffers][8];        // word i: tokens 8 i .. 8 i + 7, four bits each, 0 for no token
+  float reference[C::kConsumers][C::kHeads];  // what that P is relative to (base 2)
+  float sums[C::kConsumers][C::kHeads];
+  std::uint64_t full[C::kBuffers][C::kParts];  // mbarriers: a part of a tile is there,
+  std::uint64_t empty[C::kBuffers];            // both groups have done with a tile,
+  std::uint64_t ready[C::kConsumers];          // a group's P and reference are there
+};
+
+// Address of 16-byte chunk `piece` of a line in a block of 128-byte lines.
+__device__ __forceinline__ std::uint32_t swizzled(std::uint32_t block, int line, int piece) {
+  return block + static_cast<std::uint32_t>(line * 128 + ((piece ^ (line & 7)) * 16));
+}
+
+}  // namespace wavefill::cuda

@@ -1,0 +1,63 @@
+// The Hopper split kernel: sparse-MLA decode over the work items of a plan, on wgmma (compute
+// capability 9.0a).
+//
+// Budget: 384 threads, one CTA an SM; consumers 200 registers, producers 104 (the golden of
+// tests/backend_cuda holds that none spill). Per tile of 64 tokens and 64 heads, dsv4: 37,376 bytes read; 8.4
+// Mflop, 2048 cycles of the tensor cores; shared memory moves the tile in once and out twice, Q in once, P in
+// once and out once, some 2,200 cycles of 128 bytes. Argument and measurements: docs/kernels/sm90a.md.
+#pragma once
+
+#include <cstdint>
+
+#include "backend_cuda/device/block/tile_consumer.cuh"
+#include "backend_cuda/device/block/tile_producer.cuh"
+#include "backend_cuda/device/block/wgmma_config.cuh"
+#include "backend_cuda/device/ptx/grid_dependency.cuh"
+#include "backend_cuda/device/ptx/mbarrier.cuh"
+#include "backend_cuda/device/ptx/setmaxnreg.cuh"
+
+namespace wavefill::cuda {
+
+template <class C>
+__device__ __forceinline__ void init_barriers(WgmmaShared<C>& shared) {
+  constexpr int kWarps = C::kGroupThreads / 32;
+  if (threadIdx.x == 0) {
+    for (int buffer = 0; buffer < C::kBuffers; ++buffer) {
+      for (int part = 0; part < C::kParts; ++part) {
+        mbarrier_init(shared_address(&shared.full[buffer][part]), C::kProducers * kWarps);
+      }
+      mbarrier_init(shared_address(&shared.empty[buffer]), C::kConsumers * kWarps);
+    }
+    for (int group = 0; group < C::kConsumers; ++group) {
+      mbarrier_init(shared_address(&shared.ready[group]), kWarps);
+    }
+  }
+  __syncthreads();
+}
+
+template <class C>
+__global__ void __launch_bounds__(C::kThreads, 1)
+    split_wgmma_kernel(const __grid_constant__ SplitParams params) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ __align__(1024) std::byte hopper_memory[];
+  auto& shared = *reinterpret_cast<WgmmaShared<C>*>(hopper_memory);
+  allow_next_grid();
+  init_barriers<C>(shared);
+  // The same in all lanes, so that the compiler knows branches on it to be uniform.
+  const int group = __shfl_sync(~0U, static_cast<int>(threadIdx.x) / C::kGroupThreads, 0);
+  if (group >= C::kConsumers) {
+    give_registers<C::kProducerRegisters>();
+    if (!is_plan_static(params)) wait_for_prior_grids();
+    TileProducer<C> producer(params, shared,
+                             static_cast<int>(threadIdx.x) - C::kConsumers * C::kGroupThreads);
+    wait_for_prior_grids();
+    producer.run();
+  } else {
+    take_registers<C::kConsumerRegisters>();
+    if (!is_plan_static(params)) wait_for_prior_grids();
+    TileConsumer<C>(params, shared, group).run();
+  }
+#endif
+}
+
+}  // namespace wavefill::cuda
