@@ -1,5 +1,8 @@
 #include "ledger/schema.h"
 
+#include <chrono>
+#include <thread>
+
 #include "core/errors.h"
 
 namespace wavefill {
@@ -141,8 +144,20 @@ Status check_soundness(const sqlite::Database& database, const std::string& path
   return make_status(StatusCode::corrupt_data, "{} is damaged: {}", path, *verdict);
 }
 
+// Changing the mode takes the file for oneself, and of two processes that open the same new file SQLite turns
+// one away at once instead of letting it wait. The other is done in milliseconds.
+Result<std::string> write_ahead_mode(const sqlite::Database& database) {
+  constexpr int kTries = 50;
+  constexpr std::chrono::milliseconds kPause{20};
+  for (int attempt = 1;; ++attempt) {
+    auto mode = database.text("PRAGMA journal_mode = WAL");
+    if (mode.ok() || mode.status().code() != StatusCode::unavailable || attempt == kTries) return mode;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 Status set_durability(const sqlite::Database& database, const std::string& path) {
-  const auto mode = database.text("PRAGMA journal_mode = WAL");
+  const auto mode = write_ahead_mode(database);
   if (!mode.ok()) return mode.status();
   if (*mode != "wal") {
     return make_status(StatusCode::unavailable, "{} cannot have a write-ahead log (journal mode {})", path,
