@@ -81,6 +81,16 @@ class WAVEFILL_API Decoder {
   Status prepare(const SplitPlan& plan, void* memory, std::size_t memory_size_bytes,
                  void* stream = nullptr) const;
 
+  // For lengths that change inside a captured graph: the frame of all plans of `shape` is planned once, and
+  // replan() makes the plan on the device, from lengths that lie there (null data: topk, extra_topk
+  // everywhere), in `memory` of plan_memory_bytes(frame). Calls queued behind it with the frame,
+  // args.plan_memory = memory and the same lengths run that plan; it equals plan() of those lengths.
+  // Errors: unsupported (a setting other than balanced, batch_invariant, the CPU), invalid_argument,
+  // resource_exhausted.
+  Result<SplitPlan> plan_frame(const DecodeShape& shape) const;
+  Status replan(const SplitPlan& frame, const LengthView& lengths, const LengthView& extra_lengths,
+                void* memory, std::size_t memory_size_bytes, void* stream = nullptr) const;
+
   // Writes args.out and args.lse. Allocates nothing. stream: a cudaStream_t, ignored by the CPU.
   // Errors: mismatch (the plan was made for something else; gives both values), invalid_argument,
   // resource_exhausted (workspace).

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/errors.h"
+#include "plan/plan_frame.h"
 
 namespace wavefill {
 namespace {
@@ -61,6 +62,12 @@ std::size_t Backend::plan_memory_bytes(const SplitPlan&) const { return 0; }
 
 Status Backend::prepare(const SplitPlan&, void*, std::size_t, void*) const { return {}; }
 
+Status Backend::replan(const SplitPlan&, const LengthView&, const LengthView&, void*, std::size_t,
+                       void*) const {
+  return make_status(StatusCode::unsupported, "{} makes no plans itself; allowed: plans of the host",
+                     device().name);
+}
+
 int Backend::memory_device() const { return kHostMemory; }
 
 Status check_run(const Backend& backend, const SplitPlan& plan, const DecodeArgs& args) {
@@ -69,6 +76,9 @@ Status check_run(const Backend& backend, const SplitPlan& plan, const DecodeArgs
   WAVEFILL_RETURN_IF_ERROR(same("num_sms", plan.device.num_sms, backend.device().num_sms));
   WAVEFILL_RETURN_IF_ERROR(check_kernel(backend, plan.kernel));
   WAVEFILL_RETURN_IF_ERROR(check_shape(plan.shape, args.shape));
+  if (is_plan_frame(plan) && (args.plan_memory == nullptr || backend.memory_device() == kHostMemory)) {
+    return invalid_argument("the plan is a frame; allowed: on a GPU, with plan_memory that replan() filled");
+  }
   return check_workspace(backend, plan, args);
 }
 

@@ -39,6 +39,14 @@ class Backend {
   virtual Status prepare(const SplitPlan& plan, void* memory, std::size_t memory_size_bytes,
                          void* stream) const;
 
+  // Queues the making of a plan on the device, in `memory` of plan_memory_bytes(frame), from lengths that lie
+  // there (null data: topk, extra_topk everywhere): the plan that make_plan() makes of the same lengths.
+  // Calls that follow on the stream with args.plan_memory = memory and the same lengths run it. For captured
+  // graphs. frame: of make_plan_frame(). Errors: unsupported (this device reads plans on the host),
+  // invalid_argument (no frame), resource_exhausted (memory_size_bytes).
+  virtual Status replan(const SplitPlan& frame, const LengthView& lengths, const LengthView& extra_lengths,
+                        void* memory, std::size_t memory_size_bytes, void* stream) const;
+
   // The CUDA device in whose memory a call's tensors lie, or kHostMemory.
   virtual int memory_device() const;
 

@@ -14,6 +14,7 @@
 #include "backend_cuda/plan_image.h"
 #include "core/errors.h"
 #include "core/math.h"
+#include "plan/plan_frame.h"
 
 namespace wavefill {
 namespace {
@@ -54,14 +55,30 @@ class CudaBackend final : public Backend {
                  void* stream) const override {
     WAVEFILL_RETURN_IF_ERROR(find(plan.kernel).status());
     if (uniform_plan(plan)) return {};
+    WAVEFILL_RETURN_IF_ERROR(check_plan_memory(plan, memory, memory_size_bytes, plan_image_bytes(plan)));
     const DeviceScope scope(ordinal_);
     WAVEFILL_RETURN_IF_ERROR(scope.status());
-    return write_image(plan, memory, memory_size_bytes, stream);
+    return write_image(plan, memory, stream);
+  }
+
+  Status replan(const SplitPlan& frame, const LengthView& lengths, const LengthView& extra_lengths,
+                void* memory, std::size_t memory_size_bytes, void* stream) const override {
+    if (!is_plan_frame(frame)) return invalid_argument("the plan is no frame; allowed: of make_plan_frame()");
+    WAVEFILL_RETURN_IF_ERROR(find(frame.kernel).status());
+    WAVEFILL_RETURN_IF_ERROR(check_plan_memory(frame, memory, memory_size_bytes, plan_memory_bytes(frame)));
+    const DeviceScope scope(ordinal_);
+    WAVEFILL_RETURN_IF_ERROR(scope.status());
+    const ReplanParams params = replan_params(frame, lengths, extra_lengths, memory);
+    return launch(context(stream), replan_function(), 1, &params);
   }
 
   Status run(const SplitPlan& plan, const DecodeArgs& args, void* stream) const override {
     const DeviceScope scope(ordinal_);
     WAVEFILL_RETURN_IF_ERROR(scope.status());
+    if (reinterpret_cast<std::uintptr_t>(args.plan_memory) % kImageAlignment != 0) {
+      return invalid_argument("plan_memory is at {}; allowed: a multiple of {} bytes", args.plan_memory,
+                              kImageAlignment);
+    }
     const auto params = place_plan(plan, args, stream);
     if (!params.ok()) return params.status();
     return run_placed(plan, *params, args, stream);
@@ -82,32 +99,30 @@ class CudaBackend final : public Backend {
   // Where kernels find the plan: in their parameters, where prepare() wrote it, or behind the partials.
   Result<PlanParams> place_plan(const SplitPlan& plan, const DecodeArgs& args, void* stream) const {
     if (const auto uniform = uniform_plan(plan)) return *uniform;
-    if (args.plan_memory != nullptr) {
-      WAVEFILL_RETURN_IF_ERROR(check_image_alignment(args.plan_memory));
-      return image_params(plan, args.plan_memory);
-    }
+    if (args.plan_memory != nullptr) return image_params(plan, args.plan_memory);
     const std::size_t behind_partials =
         std::min(round_up(wavefill::workspace_bytes(plan), kImageAlignment), args.workspace_size_bytes);
     auto* memory = static_cast<std::byte*>(args.workspace) + behind_partials;
-    WAVEFILL_RETURN_IF_ERROR(write_image(
-        plan, memory, args.workspace == nullptr ? 0 : args.workspace_size_bytes - behind_partials, stream));
+    WAVEFILL_RETURN_IF_ERROR(check_plan_memory(
+        plan, memory, args.workspace == nullptr ? 0 : args.workspace_size_bytes - behind_partials,
+        plan_image_bytes(plan)));
+    WAVEFILL_RETURN_IF_ERROR(write_image(plan, memory, stream));
     return image_params(plan, memory);
   }
 
-  static Status check_image_alignment(const void* memory) {
+  static Status check_plan_memory(const SplitPlan& plan, const void* memory, std::size_t size_bytes,
+                                  std::size_t needed_bytes) {
+    if (memory == nullptr || size_bytes < needed_bytes) {
+      return make_status(StatusCode::resource_exhausted,
+                         "memory for the plan is {} bytes; allowed: >= {} for {} work items",
+                         memory == nullptr ? 0 : size_bytes, needed_bytes, plan.items.size());
+    }
     if (reinterpret_cast<std::uintptr_t>(memory) % kImageAlignment == 0) return {};
     return invalid_argument("memory for the plan is at {}; allowed: a multiple of {} bytes", memory,
                             kImageAlignment);
   }
 
-  Status write_image(const SplitPlan& plan, void* memory, std::size_t size_bytes, void* stream) const {
-    if (memory == nullptr) size_bytes = 0;
-    if (size_bytes < plan_image_bytes(plan)) {
-      return make_status(StatusCode::resource_exhausted,
-                         "memory for the plan is {} bytes; allowed: >= {} for {} work items", size_bytes,
-                         plan_image_bytes(plan), plan.items.size());
-    }
-    WAVEFILL_RETURN_IF_ERROR(check_image_alignment(memory));
+  Status write_image(const SplitPlan& plan, void* memory, void* stream) const {
     const std::size_t num_words = plan_image_bytes(plan) / sizeof(std::int32_t);
     for (std::size_t begin = 0; begin < num_words; begin += kUploadWords) {
       const std::size_t count = std::min<std::size_t>(kUploadWords, num_words - begin);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plan/balanced.h"
+#include "plan/plan_frame.h"
+
 namespace wavefill::cuda {
 namespace {
 
@@ -42,7 +45,7 @@ bool is_described(const PlanParams& params, const WorkItem& item) {
 }  // namespace
 
 std::optional<PlanParams> uniform_plan(const SplitPlan& plan) {
-  if (plan.num_workers() != std::ssize(plan.items)) return std::nullopt;
+  if (is_plan_frame(plan) || plan.num_workers() != std::ssize(plan.items)) return std::nullopt;
   const std::optional<PlanParams> params = cuts_of_first_row(plan);
   if (!params) return std::nullopt;
   // Every tile of every row is in one item (a plan's invariant), so equal cuts make equal rows.
@@ -80,6 +83,32 @@ PlanParams image_params(const SplitPlan& plan, const void* memory) {
   params.worker_begin = words + kItemWords * plan.items.size();
   params.row_partial_begin = params.worker_begin + plan.worker_begin.size();
   params.num_head_tiles = num_head_tiles(plan.kernel, plan.shape.num_heads);
+  return params;
+}
+
+ReplanParams replan_params(const SplitPlan& frame, const LengthView& lengths, const LengthView& extra_lengths,
+                           void* memory) {
+  const auto cache = [](std::int32_t topk, const LengthView& view) {
+    CacheParams params;
+    params.topk = topk;
+    params.lengths = view.data;
+    params.lengths_stride_batch = view.stride_batch;
+    params.lengths_stride_s_q = view.stride_s_q;
+    return params;
+  };
+  auto* words = static_cast<std::int32_t*>(memory);
+  ReplanParams params{};
+  params.caches[0] = cache(frame.shape.topk, lengths);
+  params.caches[1] = cache(frame.shape.extra_topk, extra_lengths);
+  params.s_q = make_fast_divisor(static_cast<std::uint32_t>(frame.shape.s_q));
+  params.num_rows = static_cast<std::int32_t>(frame.row_kv_tiles.size());
+  params.num_head_tiles = num_head_tiles(frame.kernel, frame.shape.num_heads);
+  params.num_parts = static_cast<std::int32_t>(frame.num_workers() / params.num_head_tiles);
+  params.kv_tile = frame.kernel.kv_tile;
+  params.row_overhead_tiles = static_cast<std::int32_t>(kRowOverheadTiles);
+  params.items = reinterpret_cast<PlanItem*>(words);
+  params.worker_begin = words + kItemWords * frame.items.size();
+  params.row_partial_begin = params.worker_begin + frame.worker_begin.size();
   return params;
 }
 

@@ -6,7 +6,9 @@
 #include <optional>
 #include <span>
 
+#include "backend_cuda/kernels/kernels.h"
 #include "backend_cuda/split_params.h"
+#include "wavefill/decode_args.h"
 #include "wavefill/plan.h"
 
 namespace wavefill::cuda {
@@ -23,5 +25,9 @@ void copy_plan_image(const SplitPlan& plan, std::size_t begin, std::span<std::in
 
 // Parameters for an image at `memory` on the device. Needs no device.
 PlanParams image_params(const SplitPlan& plan, const void* memory);
+
+// What a replan of `frame` in `memory` needs to know. Precondition: a frame, whose memory it is.
+ReplanParams replan_params(const SplitPlan& frame, const LengthView& lengths, const LengthView& extra_lengths,
+                           void* memory);
 
 }  // namespace wavefill::cuda

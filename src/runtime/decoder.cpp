@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "core/errors.h"
+#include "plan/plan_frame.h"
 #include "runtime/devices.h"
 #include "runtime/kernel_choice.h"
 #include "runtime/overrides.h"
@@ -135,6 +136,23 @@ std::size_t Decoder::plan_memory_bytes(const SplitPlan& plan) const {
 Status Decoder::prepare(const SplitPlan& plan, void* memory, std::size_t memory_size_bytes,
                         void* stream) const {
   return impl_->backend->prepare(plan, memory, memory_size_bytes, stream);
+}
+
+Result<SplitPlan> Decoder::plan_frame(const DecodeShape& shape) const {
+  const Result<const KernelSpec*> kernel = impl_->choose(shape);
+  if (!kernel.ok()) return kernel.status();
+  PlanRequest request;
+  request.device = device();
+  request.kernel = **kernel;
+  request.shape = shape;
+  request.setting = impl_->setting;
+  request.batch_invariant = impl_->batch_invariant;
+  return make_plan_frame(request);
+}
+
+Status Decoder::replan(const SplitPlan& frame, const LengthView& lengths, const LengthView& extra_lengths,
+                       void* memory, std::size_t memory_size_bytes, void* stream) const {
+  return impl_->backend->replan(frame, lengths, extra_lengths, memory, memory_size_bytes, stream);
 }
 
 Status Decoder::run(const SplitPlan& plan, const DecodeArgs& args, void* stream) const {

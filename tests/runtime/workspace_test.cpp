@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "oracle/inputs.h"
+#include "plan/plan_frame.h"
 #include "wavefill/plan.h"
 
 namespace wavefill {
@@ -100,6 +101,33 @@ TEST(Backend, WithoutMoreToSayNeedsThePartialsAndNoPlanMemory) {
   EXPECT_EQ(backend.plan_memory_bytes(plan), 0U);
   EXPECT_TRUE(backend.prepare(plan, nullptr, 0, nullptr).ok());
   EXPECT_EQ(backend.memory_device(), kHostMemory);
+}
+
+// A frame's items stand for nothing: run as a plan it would leave every output unwritten.
+TEST(Backend, AFrameIsNoPlanToRunOnTheHostOrWithoutItsMemory) {
+  class Gpu final : public PlanReadingBackend {
+    int memory_device() const override { return 0; }
+  };
+  const PlanReadingBackend host;
+  const Gpu gpu;
+  const DecodeShape shape = {.batch = 2, .num_heads = 16, .topk = 128};
+  oracle::PoolSpec spec;
+  spec.shape = shape;
+  oracle::Inputs inputs(spec);
+  PlanRequest request;
+  request.device = host.device();
+  request.kernel = host.kernels().front();
+  request.shape = shape;
+  request.setting = parse_setting("balanced").value();
+  const SplitPlan frame = make_plan_frame(request).value();
+  DecodeArgs args = inputs.args();
+  args.workspace = reinterpret_cast<void*>(0x1000);
+  args.workspace_size_bytes = workspace_bytes(frame) + kPlanBytes;
+  EXPECT_EQ(check_run(gpu, frame, args).code(), StatusCode::invalid_argument);
+  args.plan_memory = reinterpret_cast<const void*>(0x2000);
+  EXPECT_TRUE(check_run(gpu, frame, args).ok());
+  EXPECT_THAT(check_run(host, frame, args).message(), HasSubstr("frame"));
+  EXPECT_EQ(host.replan(frame, {}, {}, nullptr, 0, nullptr).code(), StatusCode::unsupported);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ std::span<const SplitKernel> split_mma_bf16_kernels();
 
 KernelFunction combine_function();        // of CombineParams; grid: rows * num_heads
 KernelFunction upload_function();         // of UploadParams; grid: 1
+KernelFunction replan_function();         // of ReplanParams; grid: 1
 KernelFunction check_indices_function();  // of CheckIndicesParams; grid: rows
 
 // The address of the check's finding on the current device: an int32, not 0 once a bad index was seen.
@@ -46,6 +47,19 @@ struct UploadParams {
   std::int32_t* destination;
   std::int32_t count;
   std::int32_t words[kUploadWords];
+};
+
+struct ReplanParams {
+  CacheParams caches[2];  // topk and lengths alone
+  FastDivisor s_q;
+  std::int32_t num_rows;
+  std::int32_t num_head_tiles;
+  std::int32_t num_parts;  // workers a head tile
+  std::int32_t kv_tile;
+  std::int32_t row_overhead_tiles;
+  PlanItem* items;                  // [most shares * num_head_tiles]
+  std::int32_t* worker_begin;       // [num_parts * num_head_tiles + 1]
+  std::int32_t* row_partial_begin;  // [num_rows + 1]
 };
 
 struct CheckIndicesParams {
