@@ -63,7 +63,7 @@ std::string model_text(const ModelFit& fit) {
     if (worst == nullptr || pick.cost > worst->cost) worst = &pick;
   }
   std::string text = fmt::format(
-      "Cost model: off by {:.1f}% (root mean square, at worst {:.1f}%), rank correlation {:.2f} within "
+      "\nCost model: off by {:.1f}% (root mean square, at worst {:.1f}%), rank correlation {:.2f} within "
       "batches\n",
       fit.rms_residual * 100, fit.max_residual * 100, fit.rank_within_batches);
   if (worst == nullptr || misses == 0) return text;
