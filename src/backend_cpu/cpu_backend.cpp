@@ -124,25 +124,25 @@ template <typename Body>
 void CpuBackend::for_each_task(std::int64_t num_tasks, const Body& body) const {
   std::atomic<std::int64_t> next{0};
   const auto take_tasks = [&](int) {
-    cpu::acquire_for_sanitizer(this);
+    cpu::acquire_for_sanitizer();
     WorkerScratch& scratch =
         scratch_[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())].worker();
     for (std::int64_t task = next++; task < num_tasks; task = next++) body(task, scratch);
-    cpu::release_to_sanitizer(this);
+    cpu::release_to_sanitizer();
   };
   const auto num_takers = static_cast<int>(std::min<std::int64_t>(num_tasks, device_.num_sms));
   const auto take_all = [&] {
-    cpu::acquire_for_sanitizer(this);
+    cpu::acquire_for_sanitizer();
     if (num_takers <= 1) {
       take_tasks(0);
     } else {
       tbb::parallel_for(0, num_takers, take_tasks, tbb::static_partitioner{});
     }
-    cpu::release_to_sanitizer(this);
+    cpu::release_to_sanitizer();
   };
-  cpu::release_to_sanitizer(this);
+  cpu::release_to_sanitizer();
   arena_.execute(take_all);
-  cpu::acquire_for_sanitizer(this);
+  cpu::acquire_for_sanitizer();
 }
 
 void CpuBackend::run_items(const CpuKernel& kernel, const SplitPlan& plan, const DecodeArgs& args) const {
