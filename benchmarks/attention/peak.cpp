@@ -137,12 +137,12 @@ Peak measure_peak(int num_threads) {
   return peak;
 }
 
-double amx_gflops_now(int num_threads) {
+double amx_gflops_now([[maybe_unused]] int num_threads) {
 #if defined(__x86_64__)
   static const bool has_amx = has_kernel("cpu_mla_amx");
   if (has_amx) return gflops(num_threads, kAmxFlops, kProbeSteps, amx_loop_with_loads);
 #endif
-  return 0.0 * num_threads;
+  return 0.0;
 }
 
 }  // namespace wavefill::bench

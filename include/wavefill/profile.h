@@ -79,6 +79,10 @@ class WAVEFILL_API Profile {
   // differing field and both values), not_found (batch beyond the largest measured).
   Result<Setting> lookup(const ProfileKey& key, std::int32_t batch) const;
 
+  // The entry that serves `batch`: its own, else that of the next larger measured batch. nullptr beyond the
+  // largest.
+  const ProfileEntry* serving(std::int32_t batch) const;
+
   // Whether `batch` has an entry of its own.
   bool has_batch(std::int32_t batch) const;
 

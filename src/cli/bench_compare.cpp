@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "cli/files.h"
+#include "cli/verdict_text.h"
 #include "core/errors.h"
 #include "core/parse.h"
 #include "report/junit.h"
@@ -53,17 +54,9 @@ Result<std::vector<double>> read_samples(const Json& json) {
   return samples;
 }
 
-std::string percent_text(double effect) { return fmt::format("{:+.1f}%", effect * 100.0); }
-
-report::Tone tone_of(Verdict verdict) {
-  if (verdict == Verdict::faster) return report::Tone::good;
-  if (verdict == Verdict::slower) return report::Tone::bad;
-  return report::Tone::dim;
-}
-
 std::string interval_text(const Effect& effect) {
   if (!effect.has_interval) return "too few samples";
-  return fmt::format("{} .. {}", percent_text(effect.interval.low), percent_text(effect.interval.high));
+  return range_text(effect.interval);
 }
 
 }  // namespace

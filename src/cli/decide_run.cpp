@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/number_list.h"
+#include "cli/verdict_text.h"
 #include "core/errors.h"
 #include "core/parse.h"
 #include "plan/setting.h"
@@ -92,14 +93,6 @@ std::string splits_text(std::int32_t num_splits) {
   return num_splits > 0 ? std::to_string(num_splits) : std::string("-");
 }
 
-std::string percent_text(double effect) { return fmt::format("{:+.1f}%", effect * 100.0); }
-
-report::Tone tone_of(Verdict verdict) {
-  if (verdict == Verdict::faster) return report::Tone::good;
-  if (verdict == Verdict::slower) return report::Tone::bad;
-  return report::Tone::dim;
-}
-
 // Not where the deployed setting has no sample at this batch.
 bool is_compared(const VerdictRow& row) { return row.effect.has_interval || row.effect.effect != 0.0; }
 
@@ -121,10 +114,7 @@ std::string verdict_table(const JudgedRecords& judged, const report::TerminalSty
                    is_deployed        ? ""
                    : is_compared(row) ? percent_text(row.effect.effect)
                                       : "-",
-                   row.effect.has_interval && !is_deployed
-                       ? fmt::format("{} .. {}", percent_text(row.effect.interval.low),
-                                     percent_text(row.effect.interval.high))
-                       : "",
+                   row.effect.has_interval && !is_deployed ? range_text(row.effect.interval) : "",
                    is_deployed ? report::Cell("deployed", report::Tone::dim)
                                : report::Cell(std::string(to_string(row.verdict)), tone_of(row.verdict)),
                    std::to_string(row.samples)});

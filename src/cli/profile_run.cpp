@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -36,11 +35,6 @@ Status plan_all(const std::string& path, const std::shared_ptr<const Profile>& p
     if (const auto plan = make_plan(request); !plan.ok()) return plan.status();
   }
   return {};
-}
-
-const ProfileEntry* served_by(const Profile& profile, std::int32_t batch) {
-  const auto entry = std::ranges::lower_bound(profile.entries(), batch, {}, &ProfileEntry::batch);
-  return entry == profile.entries().end() ? nullptr : &*entry;
 }
 
 Json key_json(const std::vector<KeyDifference>& differing) {
@@ -148,8 +142,8 @@ ProfileDiff diff_profiles(const Profile& a, const Profile& b) {
     for (const ProfileEntry& entry : profile->entries()) batches.insert(entry.batch);
   }
   for (const std::int32_t batch : batches) {
-    const ProfileEntry* in_a = served_by(a, batch);
-    const ProfileEntry* in_b = served_by(b, batch);
+    const ProfileEntry* in_a = a.serving(batch);
+    const ProfileEntry* in_b = b.serving(batch);
     if (in_a != nullptr && in_b != nullptr && in_a->setting == in_b->setting) continue;
     ProfileDiff::Row row{.batch = batch, .a = {}, .b = {}};
     if (in_a != nullptr) row.a = *in_a;

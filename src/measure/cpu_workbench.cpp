@@ -5,6 +5,7 @@
 #include "core/errors.h"
 #include "measure/host_workspace.h"
 #include "measure/rotating_cache.h"
+#include "measure/rotation_tensors.h"
 #include "measure/system.h"
 #include "measure/timers.h"
 #include "measure/workbench.h"
@@ -14,8 +15,6 @@
 namespace wavefill {
 namespace {
 
-constexpr std::int64_t kPatternTokens = 1024;  // distinct tokens; the pool repeats them at other addresses
-constexpr std::int64_t kMemoryShare = 4;       // the pool takes at most 1/4 of the memory there is
 class CpuWorkbench final : public Workbench {
  public:
   CpuWorkbench(Decoder decoder, const WorkbenchOptions& options)
@@ -96,30 +95,15 @@ Result<Rotation> CpuWorkbench::prepare(const DecodeShape& shape) {
   WAVEFILL_RETURN_IF_ERROR(decoder_.supports(shape));
   const auto rotation = plan_rotation(shape, limits());
   if (!rotation.ok()) return rotation;
-  inputs_.emplace(oracle::PoolSpec{.shape = shape,
-                                   .page_size = RotatingCache::kPageSize,
-                                   .extra_page_size = RotatingCache::kPageSize,
-                                   .pool_tokens = kPatternTokens,
-                                   .extra_pool_tokens = kPatternTokens,
-                                   .lengths = {},
-                                   .extra_lengths = {},
-                                   .seed = options_.seed});
+  inputs_.emplace(pattern_pool(shape, options_.seed));
   reference_.reset();
   next_set_ = 0;
   rotation_ = *rotation;
   const DecodeArgs pattern = inputs_->args();
-  WAVEFILL_RETURN_IF_ERROR(main_.prepare(shape, pattern.main.kv,
-                                         {.pages_per_set = rotation_.main_pages_per_set,
-                                          .num_sets = rotation_.num_sets,
-                                          .topk = shape.topk,
-                                          .order = RotatingCache::Order::sequential,
-                                          .seed = options_.seed}));
-  WAVEFILL_RETURN_IF_ERROR(extra_.prepare(shape, pattern.extra.kv,
-                                          {.pages_per_set = rotation_.extra_pages_per_set,
-                                           .num_sets = rotation_.num_sets,
-                                           .topk = shape.extra_topk,
-                                           .order = RotatingCache::Order::shuffled,
-                                           .seed = options_.seed + 1}));
+  WAVEFILL_RETURN_IF_ERROR(
+      main_.prepare(shape, pattern.main.kv, main_cache_options(shape, rotation_, options_.seed)));
+  WAVEFILL_RETURN_IF_ERROR(
+      extra_.prepare(shape, pattern.extra.kv, extra_cache_options(shape, rotation_, options_.seed)));
   return rotation_;
 }
 

@@ -16,6 +16,7 @@
 #include "measure/device_buffer.h"
 #include "measure/gpu_watch.h"
 #include "measure/rotating_cache.h"
+#include "measure/rotation_tensors.h"
 #include "measure/statistics.h"
 #include "measure/system.h"
 #include "measure/timers.h"
@@ -26,11 +27,9 @@
 namespace wavefill {
 namespace {
 
-constexpr std::int64_t kPatternTokens = 1024;      // distinct tokens; the pool repeats them
-constexpr std::int64_t kMinPoolBytes = 1LL << 30;  // and no less where that is more than cold needs
-constexpr std::int64_t kMemoryShare = 4;           // the pool takes at most 1/4 of the memory there is
-constexpr std::int32_t kMinGraphCalls = 24;        // fewer would time the gaps between graphs
-constexpr std::int32_t kMaxGraphs = 8;             // of one plan
+constexpr std::int64_t kMinPoolBytes = 1LL << 30;           // and no less where that is more than cold needs
+constexpr std::int32_t kMinGraphCalls = 24;                 // fewer would time the gaps between graphs
+constexpr std::int32_t kMaxGraphs = 8;                      // of one plan
 constexpr std::int64_t kCopyBytes = std::int64_t{1} << 30;  // for the copy bandwidth
 constexpr int kCopies = 7;
 
@@ -187,28 +186,13 @@ Result<Rotation> CudaWorkbench::prepare(const DecodeShape& shape) {
   if (!rotation.ok()) return rotation;
   timed_.clear();
   reference_.reset();
-  inputs_.emplace(oracle::PoolSpec{.shape = shape,
-                                   .page_size = RotatingCache::kPageSize,
-                                   .extra_page_size = RotatingCache::kPageSize,
-                                   .pool_tokens = kPatternTokens,
-                                   .extra_pool_tokens = kPatternTokens,
-                                   .lengths = {},
-                                   .extra_lengths = {},
-                                   .seed = options_.seed});
+  inputs_.emplace(pattern_pool(shape, options_.seed));
   WAVEFILL_RETURN_IF_ERROR(tensors_.copy_from(*inputs_));
   const DecodeArgs pattern = inputs_->args();
-  WAVEFILL_RETURN_IF_ERROR(prepare_cache(main_, shape, pattern.main.kv,
-                                         {.pages_per_set = rotation->main_pages_per_set,
-                                          .num_sets = rotation->num_sets,
-                                          .topk = shape.topk,
-                                          .order = RotatingCache::Order::sequential,
-                                          .seed = options_.seed}));
-  WAVEFILL_RETURN_IF_ERROR(prepare_cache(extra_, shape, pattern.extra.kv,
-                                         {.pages_per_set = rotation->extra_pages_per_set,
-                                          .num_sets = rotation->num_sets,
-                                          .topk = shape.extra_topk,
-                                          .order = RotatingCache::Order::shuffled,
-                                          .seed = options_.seed + 1}));
+  WAVEFILL_RETURN_IF_ERROR(
+      prepare_cache(main_, shape, pattern.main.kv, main_cache_options(shape, *rotation, options_.seed)));
+  WAVEFILL_RETURN_IF_ERROR(
+      prepare_cache(extra_, shape, pattern.extra.kv, extra_cache_options(shape, *rotation, options_.seed)));
   rotation_ = *rotation;
   num_graphs_ = std::clamp(rotation_.num_sets / kMinGraphCalls, 1, kMaxGraphs);
   next_graph_ = 0;

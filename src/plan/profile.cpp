@@ -120,13 +120,18 @@ Result<Profile> Profile::read(const std::string& path) {
 Result<Setting> Profile::lookup(const ProfileKey& key, std::int32_t batch) const {
   WAVEFILL_RETURN_IF_ERROR(same_key(key_, key));
   if (batch < 1) return invalid_argument("batch is {}; allowed: >= 1", batch);
-  const auto entry = std::ranges::lower_bound(entries_, batch, {}, &ProfileEntry::batch);
-  if (entry == entries_.end()) {
+  const ProfileEntry* entry = serving(batch);
+  if (entry == nullptr) {
     return make_status(StatusCode::not_found, "the profile of {} has no entry for batch {}; measured: {}",
                        key_.device, batch,
                        entries_.empty() ? "none" : fmt::format("up to {}", entries_.back().batch));
   }
   return entry->setting;
+}
+
+const ProfileEntry* Profile::serving(std::int32_t batch) const {
+  const auto entry = std::ranges::lower_bound(entries_, batch, {}, &ProfileEntry::batch);
+  return entry == entries_.end() ? nullptr : &*entry;
 }
 
 bool Profile::has_batch(std::int32_t batch) const {

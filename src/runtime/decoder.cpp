@@ -41,6 +41,19 @@ struct Decoder::Impl {
   Result<const KernelSpec*> choose(const DecodeShape& shape) const {
     return choose_kernel(*backend, kernels, shape);
   }
+
+  // By the decoder's setting, for full lengths.
+  Result<PlanRequest> request_for(const DecodeShape& shape) const {
+    const Result<const KernelSpec*> kernel = choose(shape);
+    if (!kernel.ok()) return kernel.status();
+    PlanRequest request;
+    request.device = backend->device();
+    request.kernel = **kernel;
+    request.shape = shape;
+    request.setting = setting;
+    request.batch_invariant = batch_invariant;
+    return request;
+  }
 };
 
 namespace {
@@ -101,17 +114,11 @@ Status Decoder::supports(const DecodeShape& shape) const { return impl_->choose(
 
 Result<SplitPlan> Decoder::plan(const DecodeShape& shape, std::span<const std::int32_t> lengths,
                                 std::span<const std::int32_t> extra_lengths) const {
-  const Result<const KernelSpec*> kernel = impl_->choose(shape);
-  if (!kernel.ok()) return kernel.status();
-  PlanRequest request;
-  request.device = device();
-  request.kernel = **kernel;
-  request.shape = shape;
-  request.lengths = lengths;
-  request.extra_lengths = extra_lengths;
-  request.setting = impl_->setting;
-  request.batch_invariant = impl_->batch_invariant;
-  Result<SplitPlan> plan = make_plan(request);
+  Result<PlanRequest> request = impl_->request_for(shape);
+  if (!request.ok()) return request.status();
+  request->lengths = lengths;
+  request->extra_lengths = extra_lengths;
+  Result<SplitPlan> plan = make_plan(*request);
   if (impl_->setting.kind != PolicyKind::measured) return plan;
   if (plan.ok()) {
     impl_->count_hit(impl_->setting.profile->has_batch(impl_->batch_invariant ? 1 : shape.batch));
@@ -121,8 +128,8 @@ Result<SplitPlan> Decoder::plan(const DecodeShape& shape, std::span<const std::i
   if (code != StatusCode::mismatch && code != StatusCode::not_found) return plan;
   impl_->count_miss(plan.status());
   if (!impl_->fallback) return plan;
-  request.setting = *impl_->fallback;
-  return make_plan(request);
+  request->setting = *impl_->fallback;
+  return make_plan(*request);
 }
 
 std::size_t Decoder::workspace_bytes(const SplitPlan& plan) const {
@@ -139,15 +146,9 @@ Status Decoder::prepare(const SplitPlan& plan, void* memory, std::size_t memory_
 }
 
 Result<SplitPlan> Decoder::plan_frame(const DecodeShape& shape) const {
-  const Result<const KernelSpec*> kernel = impl_->choose(shape);
-  if (!kernel.ok()) return kernel.status();
-  PlanRequest request;
-  request.device = device();
-  request.kernel = **kernel;
-  request.shape = shape;
-  request.setting = impl_->setting;
-  request.batch_invariant = impl_->batch_invariant;
-  return make_plan_frame(request);
+  const Result<PlanRequest> request = impl_->request_for(shape);
+  if (!request.ok()) return request.status();
+  return make_plan_frame(*request);
 }
 
 Status Decoder::replan(const SplitPlan& frame, const LengthView& lengths, const LengthView& extra_lengths,
