@@ -76,6 +76,9 @@ typedef struct wf_decoder_options {
   const char* kernel;  /* a name of the kernel table; NULL = the first that takes the shape */
   int32_t num_threads; /* CPU only; 0 = all hardware threads */
   int32_t batch_invariant; /* 0 or 1 */
+  /* Where a profile has nothing for a call: plan by this setting instead, counted. NULL = the miss is an
+   * error. */
+  const char* fallback;
 } wf_decoder_options;
 #define WF_DECODER_OPTIONS_INIT \
   { .struct_size = sizeof(wf_decoder_options) }
@@ -99,6 +102,22 @@ WAVEFILL_API int wf_decoder_device(const wf_decoder* decoder, wf_device_info* in
 
 /* The setting in force, "target-ctas=512"; lives as long as the decoder. */
 WAVEFILL_API int wf_decoder_setting(const wf_decoder* decoder, const char** setting);
+
+/* What became of the calls to wf_plan_create() under a measured setting; all 0 without one. */
+typedef struct wf_profile_counters {
+  size_t struct_size;
+  uint64_t hits;         /* the batch had an entry of its own */
+  uint64_t rounded_up;   /* served by the entry of the next larger batch */
+  uint64_t misses;       /* nothing for this key or batch */
+  uint64_t fallbacks;    /* misses that options.fallback served */
+  const char* last_miss; /* why: names the field, or the batch; "" = no miss. Valid until the next
+                          * wf_decoder_profile_counters() of this thread */
+} wf_profile_counters;
+#define WF_PROFILE_COUNTERS_INIT \
+  { .struct_size = sizeof(wf_profile_counters) }
+
+/* Since the decoder was created; may be asked while other threads plan. */
+WAVEFILL_API int wf_decoder_profile_counters(const wf_decoder* decoder, wf_profile_counters* counters);
 
 typedef struct wf_shape {
   size_t struct_size;

@@ -10,6 +10,15 @@ Result<bool> to_bool(const char* name, std::int32_t value) {
   return value == 1;
 }
 
+// NULL: none.
+Status read_setting(const char* name, const char* text, std::optional<Setting>& setting) {
+  if (text == nullptr) return {};
+  Result<Setting> parsed = parse_setting(text);
+  if (!parsed.ok()) return make_status(parsed.status().code(), "{}: {}", name, parsed.status().message());
+  setting = *std::move(parsed);
+  return {};
+}
+
 SparseCache to_cache(const wf_sparse_cache& cache) {
   return {.kv = {.data = static_cast<const std::byte*>(cache.data),
                  .num_pages = cache.num_pages,
@@ -50,11 +59,10 @@ void set_strides(const DecodeShape& shape, std::int32_t topk, wf_sparse_cache& c
 // Sizes of the first release. No struct may end in padding: an older
 // caller's stray bytes would be read as the field that is put there later.
 static_assert(sizeof(wf_shape) == offsetof(wf_shape, reserved) + sizeof(std::int32_t));
-static_assert(sizeof(wf_decoder_options) ==
-              offsetof(wf_decoder_options, batch_invariant) + sizeof(std::int32_t));
+static_assert(sizeof(wf_decoder_options) == offsetof(wf_decoder_options, fallback) + sizeof(const char*));
 static_assert(sizeof(wf_decode_args) == offsetof(wf_decode_args, plan_memory) + sizeof(const void*));
 constexpr std::size_t kFirstShapeBytes = sizeof(wf_shape);
-constexpr std::size_t kFirstOptionsBytes = sizeof(wf_decoder_options);
+constexpr std::size_t kFirstOptionsBytes = offsetof(wf_decoder_options, fallback);
 constexpr std::size_t kFirstArgsBytes = offsetof(wf_decode_args, plan_memory);
 
 }  // namespace
@@ -96,11 +104,8 @@ Result<DecoderOptions> to_options(const wf_decoder_options* options) {
     if (*known.kernel == '\0') return invalid_argument("options.kernel is ''; allowed: a kernel, NULL");
     result.kernel = known.kernel;
   }
-  if (known.setting != nullptr) {
-    Result<Setting> setting = parse_setting(known.setting);
-    if (!setting.ok()) return setting.status();
-    result.setting = *std::move(setting);
-  }
+  WAVEFILL_RETURN_IF_ERROR(read_setting("options.setting", known.setting, result.setting));
+  WAVEFILL_RETURN_IF_ERROR(read_setting("options.fallback", known.fallback, result.fallback));
   return result;
 }
 

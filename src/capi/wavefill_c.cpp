@@ -97,6 +97,24 @@ Status write_device(const wf_decoder* decoder, wf_device_info* info) {
   return {};
 }
 
+// The text of wf_profile_counters::last_miss: the decoder's own may change under a reader's eyes.
+thread_local std::string t_last_miss;
+
+Status write_counters(const wf_decoder* decoder, wf_profile_counters* counters) {
+  WAVEFILL_RETURN_IF_ERROR(check_not_null("decoder", decoder));
+  WAVEFILL_RETURN_IF_ERROR(check_size("counters", counters, sizeof(wf_profile_counters)));
+  ProfileCounters counted = decoder->decoder.profile_counters();
+  t_last_miss = std::move(counted.last_miss);
+  write_versioned({.struct_size = 0,
+                   .hits = counted.hits,
+                   .rounded_up = counted.rounded_up,
+                   .misses = counted.misses,
+                   .fallbacks = counted.fallbacks,
+                   .last_miss = t_last_miss.c_str()},
+                  counters);
+  return {};
+}
+
 Status write_stats(const wf_plan* plan, wf_plan_stats* stats) {
   WAVEFILL_RETURN_IF_ERROR(check_not_null("plan", plan));
   WAVEFILL_RETURN_IF_ERROR(check_size("stats", stats, sizeof(wf_plan_stats)));
@@ -176,6 +194,10 @@ int wf_decoder_setting(const wf_decoder* decoder, const char** setting) {
     *setting = decoder->setting.c_str();
     return {};
   });
+}
+
+int wf_decoder_profile_counters(const wf_decoder* decoder, wf_profile_counters* counters) {
+  return guarded([&] { return write_counters(decoder, counters); });
 }
 
 int wf_decoder_supports(const wf_decoder* decoder, const wf_shape* shape) {

@@ -72,6 +72,7 @@ const char* check_null_arguments(void) {
   wf_device_info info = WF_DEVICE_INFO_INIT;
   wf_plan_stats stats = WF_PLAN_STATS_INIT;
   wf_plan* plan = NULL;
+  wf_profile_counters counters = WF_PROFILE_COUNTERS_INIT;
   wf_plan* no_plan = NULL;
   const int32_t lengths[2] = {1, 1};
   const char* setting = NULL;
@@ -88,6 +89,8 @@ const char* check_null_arguments(void) {
   REQUIRE_ERROR(wf_decoder_device(decoder, NULL), WF_INVALID_ARGUMENT, "info is NULL");
   REQUIRE_ERROR(wf_decoder_setting(NULL, &setting), WF_INVALID_ARGUMENT, "decoder is NULL");
   REQUIRE_ERROR(wf_decoder_setting(decoder, NULL), WF_INVALID_ARGUMENT, "setting is NULL");
+  REQUIRE_ERROR(wf_decoder_profile_counters(NULL, &counters), WF_INVALID_ARGUMENT, "decoder is NULL");
+  REQUIRE_ERROR(wf_decoder_profile_counters(decoder, NULL), WF_INVALID_ARGUMENT, "counters is NULL");
   REQUIRE_ERROR(wf_decoder_supports(NULL, &shape), WF_INVALID_ARGUMENT, "decoder is NULL");
   REQUIRE_ERROR(wf_decoder_supports(decoder, NULL), WF_INVALID_ARGUMENT, "shape is NULL");
 
@@ -138,6 +141,7 @@ const char* check_struct_sizes(void) {
   wf_device_info info = WF_DEVICE_INFO_INIT;
   wf_plan_stats stats = {.struct_size = 0};
   wf_decoder_options options = {.struct_size = 1};
+  wf_profile_counters counters = {.struct_size = 8};
   wf_decoder* no_decoder = NULL;
   wf_plan* plan = NULL;
   REQUIRE(decoder != NULL);
@@ -157,9 +161,16 @@ const char* check_struct_sizes(void) {
 
   REQUIRE_ERROR(wf_decoder_create(&options, &no_decoder), WF_INVALID_ARGUMENT, "options.struct_size is 1");
   REQUIRE(no_decoder == NULL);
+  options.struct_size = offsetof(wf_decoder_options, fallback); /* a caller of before that field */
+  options.device = "cpu";
+  options.fallback = "what lies behind its struct";
+  REQUIRE(wf_decoder_create(&options, &no_decoder) == WF_OK);
+  wf_decoder_destroy(no_decoder);
   shape = make_shape(1);
   REQUIRE(wf_plan_create(decoder, &shape, NULL, 0, NULL, 0, &plan) == WF_OK);
   REQUIRE_ERROR(wf_plan_get_stats(plan, &stats), WF_INVALID_ARGUMENT, "stats.struct_size is 0");
+  REQUIRE_ERROR(wf_decoder_profile_counters(decoder, &counters), WF_INVALID_ARGUMENT,
+                "counters.struct_size is 8");
 
   REQUIRE(wf_decoder_device(decoder, &info) == WF_OK);
   REQUIRE(info.struct_size == sizeof(wf_device_info));
@@ -190,6 +201,9 @@ const char* check_bad_values(void) {
   options.setting = "measured=/nonexistent/profile.json";
   REQUIRE_ERROR(wf_decoder_create(&options, &decoder), WF_NOT_FOUND, "/nonexistent/profile.json");
   options.setting = "fixed=2";
+  options.fallback = "fixed=0";
+  REQUIRE_ERROR(wf_decoder_create(&options, &decoder), WF_INVALID_ARGUMENT, "options.fallback: ");
+  options.fallback = NULL;
   options.kernel = "fast";
   REQUIRE_ERROR(wf_decoder_create(&options, &decoder), WF_NOT_FOUND, "'fast'");
   options.kernel = "";
@@ -215,6 +229,58 @@ const char* check_bad_values(void) {
   REQUIRE_ERROR(wf_plan_create(decoder, &shape, too_long, 2, NULL, 0, &plan), WF_INVALID_ARGUMENT, "257");
   REQUIRE_ERROR(wf_plan_create(decoder, &shape, too_long, 1, NULL, 0, &plan), WF_INVALID_ARGUMENT, "lengths");
   REQUIRE(plan == NULL);
+  wf_decoder_destroy(decoder);
+  return NULL;
+}
+
+/* Plans `batch` and drops the plan; the code. */
+static int plan_once(const wf_decoder* decoder, int32_t batch) {
+  const wf_shape shape = make_shape(batch);
+  wf_plan* plan = NULL;
+  const int code = wf_plan_create(decoder, &shape, NULL, 0, NULL, 0, &plan);
+  wf_plan_destroy(plan);
+  return code;
+}
+
+static int counts(const wf_profile_counters* counters, uint64_t hits, uint64_t rounded_up, uint64_t misses,
+                  uint64_t fallbacks) {
+  return counters->hits == hits && counters->rounded_up == rounded_up && counters->misses == misses &&
+         counters->fallbacks == fallbacks;
+}
+
+const char* check_profile_counters(const char* setting) {
+  wf_decoder_options options = WF_DECODER_OPTIONS_INIT;
+  wf_profile_counters counters = WF_PROFILE_COUNTERS_INIT;
+  wf_decoder* decoder = make_decoder(setting, 1);
+  REQUIRE(decoder != NULL);
+  REQUIRE(wf_decoder_profile_counters(decoder, &counters) == WF_OK);
+  REQUIRE(counts(&counters, 0, 0, 0, 0) && strcmp(counters.last_miss, "") == 0);
+  REQUIRE(plan_once(decoder, 4) == WF_OK && plan_once(decoder, 2) == WF_OK);
+  REQUIRE(plan_once(decoder, 3) == WF_OK);
+  REQUIRE(plan_once(decoder, 5) == WF_NOT_FOUND);
+  REQUIRE(wf_decoder_profile_counters(decoder, &counters) == WF_OK);
+  REQUIRE(counts(&counters, 2, 1, 1, 0));
+  REQUIRE(strstr(counters.last_miss, "batch 5") != NULL);
+  REQUIRE(counters.struct_size == sizeof(counters));
+  wf_decoder_destroy(decoder);
+  REQUIRE(strstr(counters.last_miss, "batch 5") != NULL); /* not the decoder's */
+
+  options.device = "cpu";
+  options.setting = setting;
+  options.num_threads = 1;
+  options.fallback = setting; /* a profile that falls back on itself */
+  REQUIRE_ERROR(wf_decoder_create(&options, &decoder), WF_INVALID_ARGUMENT, "fallback is measured");
+  options.fallback = "fixed=3";
+  REQUIRE(wf_decoder_create(&options, &decoder) == WF_OK);
+  REQUIRE(plan_once(decoder, 5) == WF_OK && plan_once(decoder, 2) == WF_OK);
+  REQUIRE(wf_decoder_profile_counters(decoder, &counters) == WF_OK);
+  REQUIRE(counts(&counters, 1, 0, 1, 1));
+  wf_decoder_destroy(decoder);
+
+  decoder = make_decoder("fixed=2", 1);
+  REQUIRE(decoder != NULL && plan_once(decoder, 4) == WF_OK);
+  REQUIRE(wf_decoder_profile_counters(decoder, &counters) == WF_OK);
+  REQUIRE(counts(&counters, 0, 0, 0, 0)); /* no profile, nothing to count */
   wf_decoder_destroy(decoder);
   return NULL;
 }

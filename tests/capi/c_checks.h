@@ -16,6 +16,10 @@ const char* check_bad_values(void);
 const char* check_last_error(void);
 const char* check_run_refusals(void);
 
+/* `setting` is "measured=" and a profile of batches 2 and 4 for the CPU with one thread and shapes of 4 heads
+ * and topk 256, whose entries are fixed=2. */
+const char* check_profile_counters(const char* setting);
+
 /* A whole decode as a C program does it: create, plan, allocate, run, destroy. `lengths` may be NULL. The
  * workspace of `args` is filled in here. Returns the first code that is not WF_OK. */
 int decode_in_c(const char* setting, int32_t num_threads, const wf_shape* shape, const int32_t* lengths,

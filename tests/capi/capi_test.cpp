@@ -2,17 +2,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "capi/c_checks.h"
 #include "capi/errors.h"
 #include "oracle/inputs.h"
 #include "wavefill/decoder.h"
+#include "wavefill/profile.h"
 
 namespace wavefill {
 namespace {
@@ -23,6 +27,22 @@ TEST(CApi, OlderAndNewerStructsAreReadOrRefused) { EXPECT_STREQ(check_struct_siz
 TEST(CApi, BadValuesNameThemselves) { EXPECT_STREQ(check_bad_values(), nullptr); }
 TEST(CApi, LastErrorIsOfTheLastCall) { EXPECT_STREQ(check_last_error(), nullptr); }
 TEST(CApi, RunRefusesWhatThePlanWasNotMadeFor) { EXPECT_STREQ(check_run_refusals(), nullptr); }
+
+TEST(CApi, WhatBecameOfEachProfileLookupIsCounted) {
+  const DecodeShape shape = {.batch = 1, .num_heads = 4, .topk = 256};
+  const Setting fixed2 = parse_setting("fixed=2").value();
+  const auto decoder = Decoder::create({.device = "cpu", .num_threads = 1, .setting = fixed2});
+  ASSERT_TRUE(decoder.ok());
+  std::vector<ProfileEntry> entries;
+  for (const std::int32_t batch : {2, 4}) {
+    entries.push_back({.batch = batch, .setting = fixed2, .us = 1, .us_low = 1, .us_high = 1, .samples = 9});
+  }
+  const Profile profile(key_of(decoder->device(), decoder->plan(shape)->kernel, shape), std::move(entries));
+  const std::string path = testing::TempDir() + "wavefill_capi_profile.json";
+  std::ofstream(path) << profile.to_json();
+  EXPECT_STREQ(check_profile_counters(("measured=" + path).c_str()), nullptr) << wf_last_error();
+  std::remove(path.c_str());
+}
 
 TEST(CApi, LastErrorIsOfTheThread) {
   std::int32_t format = 0;
