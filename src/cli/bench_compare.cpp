@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "cli/files.h"
 #include "cli/verdict_text.h"
 #include "core/errors.h"
 #include "core/parse.h"
@@ -42,55 +41,12 @@ Status check_comparable(const BenchBase& base, const std::string& title, const B
   return {};
 }
 
-Result<std::vector<double>> read_samples(const Json& json) {
-  std::vector<double> samples;
-  for (const Json& sample : json) {
-    const auto us = sample.get<double>();
-    if (!std::isfinite(us) || us <= 0.0) {
-      return make_status(StatusCode::corrupt_data, "a sample is {}; allowed: finite and > 0", us);
-    }
-    samples.push_back(us);
-  }
-  return samples;
-}
-
 std::string interval_text(const Effect& effect) {
   if (!effect.has_interval) return "too few samples";
   return range_text(effect.interval);
 }
 
 }  // namespace
-
-Result<BenchBase> read_bench_base(const std::string& path) {
-  const Result<std::string> text = read_file("--compare", path);
-  if (!text.ok()) return text.status();
-  const auto corrupt = [&](std::string_view why) {
-    return make_status(StatusCode::corrupt_data, "--compare {} is not what wavefill bench --json writes: {}",
-                       quote_text(path), why);
-  };
-  const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return corrupt("not a JSON object");
-  BenchBase base;
-  base.path = path;
-  try {
-    base.title = json.at("title").get<std::string>();
-    base.device = json.at("device").get<std::string>();
-    base.kernel = json.at("kernel").get<std::string>();
-    base.timing = json.at("timing").get<std::string>();
-    for (const Json& row : json.at("results")) {
-      Result<std::vector<double>> samples = read_samples(row.at("samples_us"));
-      if (!samples.ok()) return corrupt(samples.status().message());
-      if (samples->empty()) continue;  // its output was wrong, or the machine was never quiet
-      base.rows.push_back({.batch = row.at("batch").get<std::int32_t>(),
-                           .setting = row.at("setting").get<std::string>(),
-                           .samples_us = *std::move(samples)});
-    }
-  } catch (const Json::exception& error) {
-    return corrupt(error.what());
-  }
-  if (base.rows.empty()) return corrupt("it has no samples");
-  return base;
-}
 
 std::int64_t BenchComparison::regressions() const {
   return std::ranges::count(rows, Verdict::slower, &ComparedRow::verdict);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bench_base.h"
 #include "cli/bench_run.h"
 #include "cli/json_output.h"
 #include "report/text_table.h"
@@ -12,24 +13,6 @@
 #include "wavefill/status.h"
 
 namespace wavefill::cli {
-
-// What an earlier `wavefill bench --json` wrote.
-struct BenchBase {
-  struct Row {
-    std::int32_t batch = 0;
-    std::string setting;
-    std::vector<double> samples_us;  // at least one
-  };
-  std::string path;
-  std::string title;  // says the shape
-  std::string device;
-  std::string kernel;
-  std::string timing;
-  std::vector<Row> rows;
-};
-
-// Errors: corrupt_data (names the field), those of read_file.
-Result<BenchBase> read_bench_base(const std::string& path);
 
 // One setting at one batch, now and then.
 struct ComparedRow {

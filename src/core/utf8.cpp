@@ -42,4 +42,15 @@ std::size_t find_invalid_utf8(std::string_view bytes) {
   return std::string_view::npos;
 }
 
+std::size_t find_control_character(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<std::uint8_t>(text[at]);
+    if (byte < 0x20 || byte == 0x7F) return at;
+    // U+0080..9F are C2 80..9F. C2 is a lead byte only, so it cannot be the end of another character.
+    const auto next = static_cast<std::uint8_t>(at + 1 < text.size() ? text[at + 1] : '\0');
+    if (byte == 0xC2 && next >= 0x80 && next <= 0x9F) return at;
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace wavefill

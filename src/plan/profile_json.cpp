@@ -1,12 +1,11 @@
 // Profiles as strict JSON.
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <type_traits>
 
 #include "core/errors.h"
 #include "core/parse.h"
+#include "core/strict_json.h"
 #include "plan/profile_file.h"
 #include "plan/setting.h"
 #include "wavefill/profile.h"
@@ -21,54 +20,15 @@ Status corrupt(fmt::format_string<Args...> format, Args&&... args) {
   return make_status(StatusCode::corrupt_data, format, std::forward<Args>(args)...);
 }
 
-// Watches the parser: JSON itself allows one key twice, and any depth.
-class ParseGuard {
- public:
-  // false drops the value, so that neither fault costs memory. The parser itself goes on to the end, and may
-  // go deeper than keys_ does: after a fault nothing is looked at.
-  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
-    if (!fault_.empty()) return false;
-    const auto level = static_cast<std::size_t>(depth);
-    if (event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start) {
-      if (depth >= kMaxDepth) return fail("is nested deeper than a profile");
-      keys_[level + 1].clear();
-    } else if (event == Json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys_[level].insert(key).second) return fail("has the key " + quote_text(key) + " twice");
-    }
-    return true;
-  }
+constexpr int kMaxDepth = 3;  // document, entries, entry
 
-  const std::string& fault() const { return fault_; }
-
- private:
-  static constexpr int kMaxDepth = 3;  // document, entries, entry
-
-  bool fail(std::string fault) {
-    fault_ = std::move(fault);
-    return false;
-  }
-
-  std::array<std::set<std::string>, kMaxDepth + 1> keys_;  // by depth
-  std::string fault_;
-};
-
-// The parser's own message names the byte; it may quote input, which quote_text() keeps printable.
 Result<Json> parse_document(std::string_view text) {
   if (text.size() > kMaxProfileBytes) {
     return corrupt("more than {} bytes; allowed: <= {}", kMaxProfileBytes, kMaxProfileBytes);
   }
-  ParseGuard guard;
-  try {
-    Json document = Json::parse(text.begin(), text.end(), std::ref(guard));
-    if (!guard.fault().empty()) return corrupt("the document {}", guard.fault());
-    return document;
-  } catch (const Json::parse_error& error) {
-    if (!guard.fault().empty()) return corrupt("the document {}", guard.fault());
-    return corrupt("not valid JSON at byte {} of {}", error.byte, text.size());
-  } catch (const Json::exception&) {
-    return corrupt("not valid JSON: a number is too large for any type");
-  }
+  Result<Json> document = parse_strict_json(text, kMaxDepth);
+  if (!document.ok()) return corrupt("the document {}", document.status().message());
+  return document;
 }
 
 // Reads the fields of one object. The first fault stays; later reads then return defaults. `where` is

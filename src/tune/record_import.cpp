@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "core/errors.h"
 #include "core/parse.h"
+#include "core/strict_json.h"
 #include "core/utf8.h"
 #include "wavefill/plan.h"
 
@@ -18,6 +20,7 @@ namespace wavefill {
 namespace {
 
 constexpr std::int64_t kMaxBatch = 1 << 20;
+constexpr int kMaxDepth = 2;  // an object, and what a message can say of one inside it
 
 // One record before it is evidence.
 struct Record {
@@ -37,6 +40,9 @@ Status bad_line(std::size_t line, fmt::format_string<Args...> format, Args&&... 
 // of the pen, not somebody else's setting. Profiles are not opened: the records say what was measured.
 Status check_setting(std::size_t line, const std::string& text) {
   if (text.empty()) return bad_line(line, "setting is empty; allowed: any other text");
+  if (find_control_character(text) != std::string::npos) {
+    return bad_line(line, "setting is {}; allowed: text without control characters", quote_text(text));
+  }
   const std::string_view name = std::string_view(text).substr(0, text.find('='));
   const auto policy = std::ranges::find(all_policies(), name, &PolicyInfo::name);
   if (policy == all_policies().end() || policy->kind == PolicyKind::measured) return {};
@@ -78,17 +84,18 @@ class Collector {
 
  private:
   Evidence& evidence_for(const Record& record) {
-    for (Evidence& known : evidence_) {
-      if (known.batch == record.batch && known.setting == record.setting) return known;
+    const auto [place, is_new] = places_.try_emplace({record.setting, record.batch}, evidence_.size());
+    if (is_new) {
+      evidence_.push_back({});
+      evidence_.back().setting = record.setting;
+      evidence_.back().batch = static_cast<std::int32_t>(record.batch);
     }
-    evidence_.push_back({});
-    evidence_.back().setting = record.setting;
-    evidence_.back().batch = static_cast<std::int32_t>(record.batch);
-    return evidence_.back();
+    return evidence_[place->second];
   }
 
   std::vector<Evidence> evidence_;
-  std::optional<bool> in_us_;  // the unit of the records so far
+  std::map<std::pair<std::string, std::int64_t>, std::size_t> places_;  // in evidence_
+  std::optional<bool> in_us_;                                           // the unit of the records so far
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -208,21 +215,24 @@ Result<Record> read_row(std::size_t line, const Columns& columns, const std::vec
   return record;
 }
 
-// Structures are named rather than shown: they may be nested too deeply for a recursive printer.
+// Structures are named rather than shown, since they may be long.
 std::string shown(const nlohmann::json& value) {
   if (value.is_structured()) return value.type_name();
   return quote_text(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 Result<Record> read_object(std::size_t line, std::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return bad_line(line, "{} is not a JSON object", quote_text(text));
+  const auto json = parse_strict_json(text, kMaxDepth);
+  if (!json.ok()) return bad_line(line, "{} {}", quote_text(text), json.status().message());
+  if (!json->is_object()) return bad_line(line, "{} is not a JSON object", quote_text(text));
   Record record;
-  for (const auto& [name, value] : json.items()) {
+  for (const auto& [name, value] : json->items()) {
     if (name == "setting" && value.is_string()) {
       record.setting = value.get<std::string>();
     } else if (name == "batch" && value.is_number_integer()) {
       record.batch = value.get<std::int64_t>();
+      // Unsigned values beyond int64 would be shown as the negative ones that they become.
+      if (value.is_number_unsigned() && record.batch < 0) record.batch = INT64_MAX;
     } else if (name == "tokens_per_s" && value.is_number()) {
       record.tokens_per_s = value.get<double>();
     } else if (name == "us" && value.is_number()) {

@@ -92,21 +92,50 @@ TEST(BenchCompare, FiguresThatMayNotBeComparedAreRefusedByName) {
   EXPECT_TRUE(refused([](BenchBase& b) { b.kernel = "other"; }).ok()) << "another kernel is what is compared";
 }
 
+// A base with one row, its fields as written.
+std::string base_text(const std::string& row) {
+  return R"({"title": "t", "device": "d", "kernel": "k", "timing": "g", "results": [)" + row + "]}";
+}
+
 TEST(BenchCompare, ADamagedBaseIsNamed) {
-  const TemporaryDirectory directory;
-  const auto message_of = [&](const std::string& text) {
-    test::write_whole_file(directory.file("b"), text);
-    return read_bench_base(directory.file("b")).status().message();
+  const std::string good = R"({"batch": 1, "setting": "x", "samples_us": [1]})";
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "not valid JSON"},
+      {"[1]", "not a JSON object"},
+      {"{}", "the document has no title"},
+      {R"({"title": 5})", "the document.title is number; allowed: text"},
+      {base_text(""), "it has no samples"},
+      {base_text(R"({"batch": 1, "setting": "x", "samples_us": []})"), "it has no samples"},
+      {base_text("7"), "results[0] is number"},
+      {base_text(good + R"(, {"batch": 1, "samples_us": [1]})"), "results[1] has no setting"},
+      {base_text(good + ", " + good), "results[1] is 'x' at batch 1 again"},
+      {base_text(R"({"batch": 1, "setting": "x", "samples_us": [-1]})"), "a sample of results[0] is -1"},
+      {base_text(R"({"batch": 1, "setting": "x", "samples_us": [0]})"), "a sample of results[0] is 0"},
+      {base_text(R"({"batch": 1, "setting": "x", "samples_us": [true]})"), "is boolean; allowed: a number"},
+      {base_text(R"({"batch": 1, "setting": "x", "samples_us": 1})"), "samples_us is number"},
+      {base_text(R"({"batch": 1, "setting": "x", "samples_us": [[[1]]]})"), "nested deeper"},
+      {base_text(R"({"batch": 1, "setting": "\u001b[2J", "samples_us": [1]})"), "control character"},
+      {base_text(R"({"batch": 1, "batch": 2, "setting": "x", "samples_us": [1]})"), "'batch' twice"},
   };
-  const std::string head = R"({"title": "t", "device": "d", "kernel": "k", "timing": "g", "results": )";
-  EXPECT_NE(message_of("[1]").find("not a JSON object"), std::string::npos);
-  EXPECT_NE(message_of(head + "[]}").find("no samples"), std::string::npos);
-  EXPECT_NE(
-      message_of(head + R"([{"batch": 1, "setting": "x", "samples_us": [-1]}]})").find("a sample is -1"),
-      std::string::npos);
-  EXPECT_NE(message_of(head + R"([{"batch": 1, "samples_us": [1]}]})").find("setting"), std::string::npos);
-  EXPECT_EQ(message_of(head + R"([{"batch": 1, "setting": "x", "samples_us": [1]}]})"), "");
-  EXPECT_EQ(read_bench_base(directory.file("none")).status().code(), StatusCode::not_found);
+  for (const auto& [text, message] : cases) {
+    const Status status = parse_bench_base("b.json", text).status();
+    EXPECT_EQ(status.code(), StatusCode::corrupt_data) << text;
+    EXPECT_NE(status.message().find("--compare 'b.json' is not"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find(message), std::string::npos) << text << "\n-> " << status.message();
+  }
+  EXPECT_TRUE(parse_bench_base("b.json", base_text(good)).ok());
+  EXPECT_EQ(read_bench_base("/nonexistent/b.json").status().code(), StatusCode::not_found);
+}
+
+// What a conversion to a number would make of them: 1, 2, 1, and whatever the machine does.
+TEST(BenchCompare, ABatchOfTheBaseThatIsNoBatchIsNamed) {
+  for (const char* batch :
+       {"true", "2.7", "1.0", "4294967297", "18446744073709551615", "1e300", "0", "-1", "1048577"}) {
+    const std::string row = std::string(R"({"batch": )") + batch + R"(, "setting": "x", "samples_us": [1]})";
+    const Status status = parse_bench_base("b.json", base_text(row)).status();
+    EXPECT_EQ(status.code(), StatusCode::corrupt_data) << batch;
+    EXPECT_NE(status.message().find("results[0].batch is"), std::string::npos) << status.message();
+  }
 }
 
 TEST(BenchCompare, PercentagesAreReadStrictly) {

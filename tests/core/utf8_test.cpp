@@ -25,5 +25,15 @@ TEST(Utf8, TheFirstBadSequenceIsFound) {
   }
 }
 
+TEST(Utf8, WhatATerminalObeysIsFound) {
+  for (const char* plain : {"", "a b~", "\xC2\xA0", "\xC3\x9B", "\xE2\x9B\x84", "\xF0\x9F\x98\x80"}) {
+    EXPECT_EQ(find_control_character(plain), kNone) << plain;
+  }
+  for (const char* control : {"\x01", "\n", "\x1B[31m", "\x7F", "\xC2\x80", "\xC2\x9B", "\xC2\x9F"}) {
+    EXPECT_EQ(find_control_character("ab" + std::string(control)), 2U) << control;
+  }
+  EXPECT_EQ(find_control_character(std::string(1, '\0')), 0U);
+}
+
 }  // namespace
 }  // namespace wavefill

@@ -141,7 +141,7 @@ TEST(RecordImport, BadCsvNamesTheLineAndWhatIsAllowed) {
 
 TEST(RecordImport, BadJsonNamesTheLineAndWhatIsAllowed) {
   const std::pair<const char*, const char*> cases[] = {
-      {"{", "line 1: '{' is not a JSON object"},
+      {"{", "line 1: '{' is not valid JSON at byte 2 of 1"},
       {"[1]", "is not a JSON object"},
       {"{\"setting\": \"x\", \"batch\": 1}", "none of us and tokens_per_s"},
       {"{\"setting\": \"x\", \"batch\": 1, \"us\": 1, \"tokens_per_s\": 2}", "both of us and tokens_per_s"},
@@ -151,7 +151,12 @@ TEST(RecordImport, BadJsonNamesTheLineAndWhatIsAllowed) {
       {"{\"setting\": \"x\", \"batch\": 1, \"us\": 1, \"unit\": \"s\"}", "'unit' is"},
       {"{\"batch\": 1, \"us\": 1}", "setting is empty"},
       {"{\"setting\": \"x\", \"batch\": -4, \"us\": 1}", "batch is -4"},
-      {"{\"setting\": \"x\", \"batch\": 1, \"us\": NaN}", "is not a JSON object"},
+      {"{\"setting\": \"x\", \"batch\": 1, \"us\": NaN}", "is not valid JSON"},
+      {"{\"setting\": \"x\", \"batch\": 1, \"us\": 1e999}", "is not valid JSON: a number is too large"},
+      {"{\"setting\": \"x\", \"batch\": 18446744073709551615, \"us\": 1}", "batch is 9223372036854775807"},
+      {"{\"setting\": \"x\", \"batch\": 1, \"us\": 1, \"us\": 2}", "has the key 'us' twice"},
+      {"{\"setting\": \"x\", \"setting\": \"y\", \"batch\": 1, \"us\": 1}", "has the key 'setting' twice"},
+      {"{\"setting\": \"x\", \"batch\": 1, \"us\": [1]}", "'us' is array"},
       {"{\"setting\": \"\xff\", \"batch\": 1, \"us\": 1}", "line 1: byte '\\xFF' is not UTF-8"},
       {"{\"setting\": \"x\", \"batch\": 1, \"us\": 1}\n{\"setting\": \"y\", \"batch\": 1, \"tokens_per_s\": "
        "1}",
@@ -174,7 +179,29 @@ TEST(RecordImport, AByteOrderMarkAndForeignNamesAreTaken) {
 
 TEST(RecordImport, DeepNestingIsRefusedNotFollowed) {
   const std::string deep = "{\"us\": " + std::string(200000, '[') + std::string(200000, ']') + "}";
-  EXPECT_NE(parse_records_jsonl(deep).status().message().find("'us' is array"), std::string::npos);
+  EXPECT_NE(parse_records_jsonl(deep).status().message().find("is nested deeper than 2"), std::string::npos);
+}
+
+// A setting is printed: what a terminal would obey must not come that far.
+TEST(RecordImport, ControlCharactersInASettingAreRefused) {
+  for (const char* bad : {"a\x1b[31mb", "a\ab", "a\x7f", "a\xc2\x9b", "a\tb"}) {
+    const Status csv = parse_records_csv(std::string("setting,batch,us\n") + bad + ",4,1\n").status();
+    EXPECT_EQ(csv.code(), StatusCode::corrupt_data) << bad;
+    EXPECT_NE(csv.message().find("line 2: setting is 'a\\x"), std::string::npos) << csv.message();
+  }
+  for (const char* bad : {"\\u001b[31m", "\\n", "\\u0000", "\\u009b", "\x7f"}) {
+    const Status json =
+        parse_records_jsonl(std::string("{\"setting\": \"a") + bad + "\", \"batch\": 1, \"us\": 1}").status();
+    EXPECT_NE(json.message().find("line 1: setting is"), std::string::npos) << bad << json.message();
+  }
+  EXPECT_TRUE(parse_records_csv("setting,batch,us\nna\xc3\xafve,4,1\n").ok());
+}
+
+// Every line a setting of its own: time must not grow with their square.
+TEST(RecordImport, ManySettingsAreReadInLinearTime) {
+  std::string text = "setting,batch,us\n";
+  for (int i = 0; i < 200'000; ++i) text += "x" + std::to_string(i) + ",4,1\n";
+  EXPECT_EQ(parse_records_csv(text)->size(), 200'000U);
 }
 
 TEST(RecordImport, FilesAreReadByWhatTheyHold) {
