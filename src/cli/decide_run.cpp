@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "cli/number_list.h"
@@ -43,17 +44,46 @@ Result<Proposal> parse_proposal(const std::string& text) {
   }
   const Result<std::int64_t> batch = parse_integer("--propose batch", text.substr(at + 1), 1, kMaxBatch);
   if (!batch.ok()) return batch.status();
-  return Proposal{
-      .setting = text.substr(0, at), .batch = static_cast<std::int32_t>(*batch), .source = "command line"};
+  return Proposal{.setting = text.substr(0, at),
+                  .batch = static_cast<std::int32_t>(*batch),
+                  .source = "--propose",
+                  .num_splits = 0};
 }
 
-// What is known of settings whatever they ran on: fixed=N says its splits itself.
-void add_fixed_splits(std::vector<Evidence>& evidence) {
-  for (Evidence& item : evidence) {
-    const Result<Setting> setting = parse_unmeasured_setting(item.setting);
-    if (setting.ok() && setting->kind == PolicyKind::fixed) {
-      item.num_splits = static_cast<std::int32_t>(setting->value);
-    }
+Result<std::vector<Proposal>> parse_proposals(const std::vector<std::string>& texts) {
+  std::vector<Proposal> proposals;
+  for (const std::string& text : texts) {
+    Result<Proposal> proposal = parse_proposal(text);
+    if (!proposal.ok()) return proposal.status();
+    proposals.push_back(*std::move(proposal));
+  }
+  return proposals;
+}
+
+// What is known of a setting whatever it ran on: fixed=N says its splits itself. 0 = unknown.
+std::int32_t splits_said(const std::string& text) {
+  const Result<Setting> setting = parse_unmeasured_setting(text);
+  const bool is_fixed = setting.ok() && setting->kind == PolicyKind::fixed;
+  return is_fixed ? static_cast<std::int32_t>(setting->value) : 0;
+}
+
+void add_said_splits(DecisionInput& input) {
+  for (Evidence& item : input.evidence) item.num_splits = splits_said(item.setting);
+  for (Proposal& proposal : input.proposals) proposal.num_splits = splits_said(proposal.setting);
+}
+
+// Of the proposals that were written, what plans say.
+void annotate_proposals(const PlanTarget& target, const DecodeShape& shape,
+                        std::vector<Proposal>& proposals) {
+  std::vector<Evidence> planned;
+  for (const Proposal& proposal : proposals) {
+    planned.push_back({});
+    planned.back().setting = proposal.setting;
+    planned.back().batch = proposal.batch;
+  }
+  annotate_with_plans(target.device, target.kernel, shape, planned);
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    if (planned[i].num_splits > 0) proposals[i].num_splits = planned[i].num_splits;
   }
 }
 
@@ -77,15 +107,20 @@ Status add_plans(const DecideOptions& options, DecisionInput& input) {
       wave_model_proposals(target->device, target->kernel, named->shape, batches_of(input.evidence),
                            static_cast<std::int32_t>(*max_splits));
   if (!proposals.ok()) return proposals.status();
-  input.proposals = *std::move(proposals);
+  annotate_proposals(*target, named->shape, input.proposals);
   // What the model likes may have been measured under another name: the same number of splits is the same
-  // plan.
-  std::erase_if(input.proposals, [&](const Proposal& proposal) {
-    return std::ranges::any_of(input.evidence, [&](const Evidence& item) {
-      return item.batch == proposal.batch && item.num_splits > 0 &&
-             proposal.setting == fmt::format("fixed={}", item.num_splits);
-    });
+  // plan. And it may have been proposed already.
+  std::erase_if(*proposals, [&](const Proposal& proposal) {
+    return std::ranges::any_of(input.evidence,
+                               [&](const Evidence& item) {
+                                 return item.batch == proposal.batch && item.num_splits > 0 &&
+                                        proposal.setting == fmt::format("fixed={}", item.num_splits);
+                               }) ||
+           std::ranges::any_of(input.proposals, [&](const Proposal& other) {
+             return other.batch == proposal.batch && other.setting == proposal.setting;
+           });
   });
+  std::ranges::move(*proposals, std::back_inserter(input.proposals));
   return {};
 }
 
@@ -181,13 +216,11 @@ Result<JudgedRecords> judge_records(const DecideOptions& options) {
   judged.input.evidence = *std::move(evidence);
   judged.input.deployed = options.deployed;
   judged.foreign = foreign_settings(judged.input.evidence);
-  add_fixed_splits(judged.input.evidence);
+  Result<std::vector<Proposal>> proposals = parse_proposals(options.proposals);
+  if (!proposals.ok()) return proposals.status();
+  judged.input.proposals = *std::move(proposals);
+  add_said_splits(judged.input);
   WAVEFILL_RETURN_IF_ERROR(add_plans(options, judged.input));
-  for (const std::string& text : options.proposals) {
-    Result<Proposal> proposal = parse_proposal(text);
-    if (!proposal.ok()) return proposal.status();
-    judged.input.proposals.push_back(*std::move(proposal));
-  }
   if (!options.measured_again.empty()) {
     Result<std::vector<std::int32_t>> again = parse_batch_list("--measured-again", options.measured_again);
     if (!again.ok()) return again.status();

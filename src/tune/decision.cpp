@@ -131,8 +131,9 @@ std::vector<Rejected> unmeasured_proposals(const JudgedEvidence& evidence, const
                         .reason = RejectReason::not_measured,
                         .batch = proposal.batch,
                         .effect = 0.0,
-                        .detail = fmt::format("proposed by the {} for batch {}, but never measured there",
-                                              proposal.source, proposal.batch)});
+                        .detail = fmt::format("{} was proposed by {} for batch {}, but never measured there",
+                                              proposal.setting, proposal.source, proposal.batch),
+                        .num_splits = proposal.num_splits});
   }
   return rejected;
 }

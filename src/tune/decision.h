@@ -54,7 +54,8 @@ struct TableEntry {
 struct Proposal {
   std::string setting;
   std::int32_t batch = 0;
-  std::string source;  // "wave model"
+  std::string source;           // who: "the wave model"
+  std::int32_t num_splits = 0;  // 0 = unknown
 };
 
 struct DecisionInput {
@@ -101,9 +102,10 @@ std::string_view to_string(RejectReason reason);  // "slower", ...
 struct Rejected {
   std::string setting;
   RejectReason reason = RejectReason::no_gain;
-  std::int32_t batch = 0;  // 0 = concerns no single batch
-  double effect = 0.0;     // relative difference of throughput
-  std::string detail;      // one sentence, with figures
+  std::int32_t batch = 0;       // 0 = concerns no single batch
+  double effect = 0.0;          // relative difference of throughput
+  std::string detail;           // one sentence, with figures
+  std::int32_t num_splits = 0;  // of a setting at `batch` that was only proposed; 0 = unknown, or measured
 };
 
 // Throughput that falls from one batch to the next larger one.

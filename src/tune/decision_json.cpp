@@ -22,6 +22,7 @@ Json rejected_json(const Rejected& rejected) {
           {"reason", to_string(rejected.reason)},
           {"batch", rejected.batch > 0 ? Json(rejected.batch) : Json(nullptr)},
           {"effect", rejected.effect},
+          {"num_splits", rejected.num_splits > 0 ? Json(rejected.num_splits) : Json(nullptr)},
           {"detail", rejected.detail}};
 }
 

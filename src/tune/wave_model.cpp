@@ -17,14 +17,15 @@ Result<std::vector<Proposal>> wave_model_proposals(const DeviceSpec& device, con
     double best_efficiency = 0.0;
     Proposal proposal;
     proposal.batch = batch;
-    proposal.source = "wave model";
+    proposal.source = "the wave model";
     for (std::int32_t splits = 1; splits <= max_splits; ++splits) {
       request.setting.value = splits;
       const auto plan = make_plan(request);
       if (!plan.ok()) return plan.status();
-      const double efficiency = wave_stats(*plan).wave_efficiency;
-      if (efficiency <= best_efficiency) continue;
-      best_efficiency = efficiency;
+      const WaveStats stats = wave_stats(*plan);
+      if (stats.wave_efficiency <= best_efficiency) continue;
+      best_efficiency = stats.wave_efficiency;
+      proposal.num_splits = stats.num_splits;
       proposal.setting = to_string(request.setting);
     }
     proposals.push_back(std::move(proposal));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -123,9 +124,25 @@ TEST_F(Decide, WhatSomebodyProposesIsRefusedUntilMeasured) {
   write(kStory);
   const json decision =
       decided("--deployed target-ctas=512 --propose fixed=8@96 --propose target-ctas=768@96");
-  EXPECT_EQ(rejected_of(decision, "fixed=8")["reason"], "not_measured");
+  const json rejected = rejected_of(decision, "fixed=8");
+  EXPECT_EQ(rejected["reason"], "not_measured");
+  EXPECT_EQ(rejected["batch"], 96);
+  EXPECT_EQ(rejected["num_splits"], 8) << "known without the GPU: the setting says it";
+  EXPECT_EQ(rejected["detail"], "fixed=8 was proposed by --propose for batch 96, but never measured there");
   EXPECT_EQ(rejected_of(decision, "target-ctas=768")["reason"],
             "slower");  // measured: judged, not refused unseen
+}
+
+TEST_F(Decide, KnowingTheGpuAProposalHasItsSplitsAndStandsOnce) {
+  write(kStory);
+  const json decision =
+      decided("--deployed target-ctas=512 --propose target-ctas=900@96 --propose fixed=8@96" + kOnTheGpu);
+  EXPECT_EQ(rejected_of(decision, "target-ctas=900")["num_splits"], 5);  // 900 over 192
+  const json& rejected = decision["rejected"];
+  EXPECT_EQ(std::count_if(rejected.begin(), rejected.end(),
+                          [](const json& r) { return r["setting"] == "fixed=8"; }),
+            1)
+      << "the wave model proposes it too";
 }
 
 TEST_F(Decide, PureNoiseKeepsTheDeployedInAtLeast95Of100) {

@@ -28,7 +28,7 @@ DecisionInput founding_story() {
                     figure("target-ctas=768", 64, 767.5, 6), figure("target-ctas=768", 80, 828.8, 5),
                     figure("target-ctas=768", 96, 872.3, 4)};
   for (std::int32_t batch = 48; batch <= 80; ++batch) input.workload.push_back({batch, 1.0});
-  input.proposals = {{"fixed=8", 96, "wave model"}};
+  input.proposals = {{"fixed=8", 96, "the wave model", 8}};
   return input;
 }
 
@@ -64,7 +64,9 @@ TEST(FoundingStory, RejectsWhatOnlyTheWaveModelLikes) {
   ASSERT_NE(rejected, nullptr);
   EXPECT_EQ(rejected->reason, RejectReason::not_measured);
   EXPECT_EQ(rejected->batch, 96);
-  EXPECT_NE(rejected->detail.find("never measured"), std::string::npos) << rejected->detail;
+  EXPECT_EQ(rejected->num_splits, 8);
+  EXPECT_EQ(rejected->detail,
+            "fixed=8 was proposed by the wave model for batch 96, but never measured there");
 }
 
 TEST(FoundingStory, ProposesTheCompositeAsTheNextMeasurement) {
