@@ -127,6 +127,7 @@ TEST_P(BadInputs, AreRefusedByName) {
   const TemporaryDirectory directory;
   RunOptions options;
   options.directory = directory.path();
+  options.environment["CUDA_VISIBLE_DEVICES"] = "";  // a machine with a GPU is to refuse the same
   const Outcome outcome = run_wavefill(words(input.arguments), options);
   EXPECT_EQ(outcome.exit_code, input.exit_code) << outcome.err;
   EXPECT_EQ(outcome.out, "");
