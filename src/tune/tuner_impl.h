@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "tune/fit.h"
 #include "tune/session.h"
 #include "tune/tuner.h"
 
@@ -63,8 +64,8 @@ class Tuner {
   double start_us_ = 0.0;
   double phase_start_us_ = 0.0;
   std::int64_t new_samples_ = 0;
-  std::optional<CostModel> fitted_model_;  // absent: too little is known, or it fits too badly
-  std::size_t fitted_batches_ = 0;         // that it was fitted to
+  std::optional<CostFit> fitted_;   // absent: too little is known, or it fits too badly
+  std::size_t fitted_batches_ = 0;  // that it was fitted to
 };
 
 }  // namespace wavefill

@@ -1,5 +1,7 @@
 // Finding the winners: every batch's candidates, verified and then measured against each other.
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "core/errors.h"
 #include "tune/tuner_impl.h"
@@ -46,11 +48,11 @@ CostModel Tuner::known_model(const DecodeShape& shape) {
   const std::size_t seen = result_.batches.size();
   if (seen >= kBatchesToFit && seen >= 2 * fitted_batches_) {
     fitted_batches_ = seen;
-    const auto fitted = fit_cost_model(observations());
-    fitted_model_.reset();
-    if (fitted.ok() && fitted->rms_relative_residual <= kUsefulResidual) fitted_model_ = fitted->model;
+    auto fitted = fit_cost_model(observations());
+    fitted_.reset();
+    if (fitted.ok() && fitted->rms_relative_residual <= kUsefulResidual) fitted_ = std::move(*fitted);
   }
-  return fitted_model_ ? *fitted_model_ : default_cost_model(result_.device, result_.kernel, shape);
+  return fitted_ ? fitted_->model : default_cost_model(result_.device, result_.kernel, shape);
 }
 
 Result<std::vector<Candidate>> Tuner::candidates_at(const DecodeShape& shape, const CostModel& model) const {
@@ -65,6 +67,10 @@ Result<std::vector<Candidate>> Tuner::candidates_at(const DecodeShape& shape, co
   options.deployed = request_.deployed;
   options.also = request_.also;
   options.cost_model = model;
+  // A model rules out no more than it knows: by twice its worst error here, or, from vendor figures alone,
+  // only by rank.
+  options.slack = fitted_ ? std::max(options.slack, 2.0 * fitted_->max_relative_residual)
+                          : std::numeric_limits<double>::infinity();
   return candidates_for(result_.device, result_.kernel, shape, options);
 }
 

@@ -161,13 +161,27 @@ TEST(Tuner, ConstantsFittedOnTheDevicePruneTheLaterBatches) {
   ASSERT_TRUE(result.fit.has_value());
   EXPECT_LT(result.fit->rms_relative_residual, 0.05);
   EXPECT_NEAR(result.fit->model.tile_us, 100.0, 3.0);
-  EXPECT_GT(result.fit->rank_within_batches, 0.7);  // equal waves take equal times: noise orders those
+  EXPECT_GT(result.fit->rank_within_batches, 0.5);  // equal waves take equal times: noise orders those
   for (const BatchResult& batch : result.batches) {
     const bool is_first = batch.batch == 1 || batch.batch == 5 || batch.batch == 8;
     EXPECT_EQ(batch.pruned_by == "fitted to measurements", !is_first)
         << batch.batch << ": " << batch.pruned_by;
     for (const ArmResult& arm : batch.arms) EXPECT_GT(arm.fitted_us, 0.0);
   }
+}
+
+// Constants that were not measured here have been off by a factor of 3: they may not keep the fastest setting
+// from being timed.
+TEST(Tuner, VendorFiguresRankButRuleNothingOut) {
+  FakeWorkbench workbench;
+  constexpr int kFastest = 5;  // that they find half as slow again as their best
+  workbench.true_us = [](const SplitPlan& plan) {
+    return waves_us(plan) * (splits_of(plan) == kFastest ? 0.25 : 1.0);
+  };
+  MemorySink sink;
+  const TuneResult result = tuned(request_for({2}), workbench, sink);
+  const BatchResult& batch = result.batches.front();
+  EXPECT_EQ(batch.arms[batch.chosen_idx].candidate.name, "fixed=5");
 }
 
 // However good the fit: what it likes best is timed, and loses if it is slower.
