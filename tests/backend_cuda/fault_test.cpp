@@ -2,10 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "backend_cuda/gpu_fixture.h"
+#include "core/bf16.h"
 #include "oracle/case.h"
 #include "wavefill/plan.h"
 
@@ -187,6 +192,60 @@ TEST_F(FaultTest, RowHasTheSameBitsAloneAndInItsBatch) {
   for (const KernelSpec& kernel : backend().kernels()) {
     if (!backend().supports(kernel, c.shape).ok()) continue;
     EXPECT_EQ(run(1, kernel), run(9, kernel)) << kernel.name;
+  }
+}
+
+// A token that row 0 uses in the main cache and row 1 does not.
+std::int32_t token_of_row_0_alone(const DecodeArgs& args) {
+  const IndexView& indices = args.main.indices;
+  for (std::int64_t column = 0; column < args.shape.topk; ++column) {
+    const std::int32_t token = indices.data[column];
+    const std::int32_t* other = indices.data + indices.stride_batch;
+    if (std::find(other, other + args.shape.topk, token) == other + args.shape.topk) return token;
+  }
+  throw std::runtime_error("the rows use the same tokens");
+}
+
+// An e4m3 NaN is not read as a number, wherever in the token it stands, and stays in its row.
+TEST_F(FaultTest, NanOfATokenReachesItsRowAndNoOther) {
+  oracle::Case c = small_case();
+  c.shape.batch = 2;
+  c.lengths = c.extra_lengths = oracle::Lengths::absent;
+  for (const int num_heads : {16, 64}) {
+    c.shape.num_heads = num_heads;
+    oracle::Inputs host(c);
+    DeviceInputs device(host);
+    const std::int32_t token = token_of_row_0_alone(host.args());
+    const KvCacheView& kv = device.args().main.kv;
+    const std::byte* data =
+        kv.data + token / kv.page_size * kv.page_stride_bytes + token % kv.page_size * 576;
+    for (const auto& [dim, byte] : {std::pair{3, 0x7F}, {130, 0xFF}, {200, 0x7F}, {330, 0xFF}, {447, 0x7F}}) {
+      auto* at = const_cast<std::byte*>(data) + dim;
+      std::byte before{};
+      check_cuda(cudaMemcpy(&before, at, 1, cudaMemcpyDeviceToHost));
+      check_cuda(cudaMemset(at, byte, 1));
+      for (const KernelSpec& kernel : backend().kernels()) {
+        if (!backend().supports(kernel, c.shape).ok()) continue;
+        const SplitPlan plan = make_plan({.device = backend().device(),
+                                          .kernel = kernel,
+                                          .shape = c.shape,
+                                          .lengths = {},
+                                          .extra_lengths = {},
+                                          .setting = parse_setting("fixed=1").value(),
+                                          .cost_model = {},
+                                          .batch_invariant = false})
+                                   .value();
+        ASSERT_TRUE(backend().run(plan, device.args(), nullptr).ok());
+        device.fetch_outputs();
+        const auto out = host.out_buffer();
+        const std::size_t row = static_cast<std::size_t>(num_heads) * kValueDim;
+        for (std::size_t i = 0; i < 2 * row; i += kValueDim) {
+          EXPECT_EQ(std::isnan(bf16_to_float(out[i + static_cast<std::size_t>(dim)])), i < row)
+              << kernel.name << ", byte " << dim << ", head " << i / kValueDim;
+        }
+      }
+      check_cuda(cudaMemset(at, static_cast<int>(before), 1));
+    }
   }
 }
 

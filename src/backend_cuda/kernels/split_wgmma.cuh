@@ -1,7 +1,7 @@
 // The Hopper split kernel: sparse-MLA decode over the work items of a plan, on wgmma (compute
 // capability 9.0a).
 //
-// Budget: 384 threads, one CTA an SM; consumers 200 registers, producers 104 (the golden of
+// Budget: 512 threads, one CTA an SM; consumers 192 registers, producers 64 (the golden of
 // tests/backend_cuda holds that none spill). Per tile of 64 tokens and 64 heads, dsv4: 37,376 bytes read; 8.4
 // Mflop, 2048 cycles of the tensor cores; shared memory moves the tile in once and out twice, Q in once, P in
 // once and out once, some 2,200 cycles of 128 bytes. Argument and measurements: docs/kernels/sm90a.md.
@@ -20,16 +20,16 @@ namespace wavefill::cuda {
 
 template <class C>
 __device__ __forceinline__ void init_barriers(WgmmaShared<C>& shared) {
-  constexpr int kWarps = C::kGroupThreads / 32;
+  constexpr int kArrivals = C::kGroupThreads / 32 * kArrivalsOfWarp;  // of a group
   if (threadIdx.x == 0) {
     for (int buffer = 0; buffer < C::kBuffers; ++buffer) {
       for (int part = 0; part < C::kParts; ++part) {
-        mbarrier_init(shared_address(&shared.full[buffer][part]), C::kProducers * kWarps);
+        mbarrier_init(shared_address(&shared.full[buffer][part]), C::kProducers * kArrivals);
       }
-      mbarrier_init(shared_address(&shared.empty[buffer]), C::kConsumers * kWarps);
+      mbarrier_init(shared_address(&shared.empty[buffer]), C::kConsumers * kArrivals);
     }
     for (int group = 0; group < C::kConsumers; ++group) {
-      mbarrier_init(shared_address(&shared.ready[group]), kWarps);
+      mbarrier_init(shared_address(&shared.ready[group]), kArrivals);
     }
   }
   __syncthreads();

@@ -3,7 +3,7 @@
 // The bits of an e4m3 value, its exponent and mantissa moved to the place of a bf16's lowest exponent bits
 // and highest mantissa bits, are its value times 2^-120, subnormals included; one multiplication by 2^120
 // times the scale makes it right. That factor exists up to a scale of 2^7 (a byte of 134); "wide" scales take
-// two.
+// two. A NaN comes out as 480 times its scale; the magnitudes met on the way tell of it.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -69,24 +69,38 @@ struct PieceFactor {
   }
 };
 
+// The largest magnitudes met so far, in both halves. None is above that of a NaN.
+struct Magnitudes {
+  std::uint32_t largest = 0;
+
+  __device__ __forceinline__ void add(std::uint32_t pair) { largest = __vmaxu2(largest, pair); }
+  __device__ __forceinline__ bool have_nan() const {
+    return max(largest & 0xFFFFU, largest >> 16) == 0x07F0U;
+  }
+};
+
 // Two values, their bytes at the tops of the halves of `spread`.
-__device__ __forceinline__ std::uint32_t spread_to_bf16x2(std::uint32_t spread) {
-  return (spread & 0x8000'8000U) | ((spread >> 4) & 0x07F0'07F0U);
+__device__ __forceinline__ std::uint32_t spread_to_bf16x2(std::uint32_t spread, Magnitudes& magnitudes) {
+  const std::uint32_t magnitude = (spread >> 4) & 0x07F0'07F0U;
+  magnitudes.add(magnitude);
+  return (spread & 0x8000'8000U) | magnitude;
 }
 
 template <bool kWide>
-__device__ __forceinline__ uint2 convert_word(std::uint32_t four, const PieceFactor<kWide>& factor) {
-  return make_uint2(factor.times(spread_to_bf16x2(__byte_perm(four, 0, 0x1404))),
-                    factor.times(spread_to_bf16x2(__byte_perm(four, 0, 0x3424))));
+__device__ __forceinline__ uint2 convert_word(std::uint32_t four, const PieceFactor<kWide>& factor,
+                                              Magnitudes& magnitudes) {
+  return make_uint2(factor.times(spread_to_bf16x2(__byte_perm(four, 0, 0x1404), magnitudes)),
+                    factor.times(spread_to_bf16x2(__byte_perm(four, 0, 0x3424), magnitudes)));
 }
 
 template <bool kWide>
-__device__ __forceinline__ Bf16Piece convert_piece(const uint4& raw, const FooterScales& scales, int group) {
+__device__ __forceinline__ Bf16Piece convert_piece(const uint4& raw, const FooterScales& scales, int group,
+                                                   Magnitudes& magnitudes) {
   const PieceFactor<kWide> factor(scales.byte(group));
-  const uint2 a = convert_word<kWide>(raw.x, factor);
-  const uint2 b = convert_word<kWide>(raw.y, factor);
-  const uint2 c = convert_word<kWide>(raw.z, factor);
-  const uint2 d = convert_word<kWide>(raw.w, factor);
+  const uint2 a = convert_word<kWide>(raw.x, factor, magnitudes);
+  const uint2 b = convert_word<kWide>(raw.y, factor, magnitudes);
+  const uint2 c = convert_word<kWide>(raw.z, factor, magnitudes);
+  const uint2 d = convert_word<kWide>(raw.w, factor, magnitudes);
   return {make_uint4(a.x, a.y, b.x, b.y), make_uint4(c.x, c.y, d.x, d.y)};
 }
 

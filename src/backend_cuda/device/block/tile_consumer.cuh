@@ -4,15 +4,17 @@
 // value dims and hands them to the other group through shared memory, with the references they are relative
 // to. So the scores of one tile run beside the softmax and the values of its neighbours:
 //
-//   group 0   scores 0 | softmax 0 | values 0 | scores 2, values 1 | softmax 2 | values 2 | ...
-//   group 1            | scores 1, values 0   | softmax 1 | values 1 | scores 3, values 2 | ...
+//   group 0   scores 0 | softmax 0 | values 0 | values 1, scores 2 | softmax 2 | values 2 | ...
+//   group 1            | values 0, scores 1   | softmax 1 | values 1 | values 2, scores 3 | ...
 //
-// A reference is raised only when a score exceeds it by more than 8 in base 2. A row of heads belongs to the
-// same lanes of the same warp in both groups, so both raise it between the same two tiles, warp by warp.
+// A row of heads belongs to the same lanes of the same warp in both groups, so both raise its reference
+// between the same two tiles, warp by warp. One buffer holds P: a group writes its own once it has added the
+// other's.
 #pragma once
 
 #include <cstdint>
 
+#include "backend_cuda/device/block/head_weights.cuh"
 #include "backend_cuda/device/block/wgmma_config.cuh"
 #include "backend_cuda/device/block/wgmma_output.cuh"
 #include "backend_cuda/device/block/work_items.cuh"
@@ -43,8 +45,10 @@ class TileConsumer {
   }
 
  private:
-  static constexpr float kRoom = 8.0F;
-  static constexpr int kScores = C::kTile / 2;  // a thread's, of two heads
+  static constexpr int kScores = HeadWeights<C>::kScores;
+  // Of a tile's scores, this many parts are started before the other group's values are waited for: with
+  // none, the matrix units stand still then; with more, that tile is given back when the next one is full.
+  static constexpr int kFirstParts = 1;
   static constexpr int kOutputs = kValueDim / 8;
   static constexpr std::uint32_t kEightLines = 1024;
 
@@ -62,8 +66,7 @@ class TileConsumer {
     forget_registers(o_[0]);
     forget_registers(o_[1]);
     if (tiles == 0) clear_output();
-    reference_[0] = reference_[1] = minus_infinity();
-    sum_[0] = sum_[1] = 0.0F;
+    heads_.clear();
     for (std::int32_t tile = group_; tile < tiles; tile += 2) do_own_tile(tile);
     if (tiles > 0 && (tiles - 1) % 2 != group_) {
       add_values_of_other(tiles - 1);
@@ -113,43 +116,41 @@ class TileConsumer {
 
   // Both groups have to have said so before the tile is overwritten.
   __device__ __forceinline__ void release(std::int32_t tile) const {
-    __syncwarp();
-    if (lane_ == 0) mbarrier_arrive(shared_address(&shared_.empty[buffer_of(tile)]));
+    mbarrier_arrive_as_warp(shared_address(&shared_.empty[buffer_of(tile)]), lane_);
   }
 
   __device__ __forceinline__ void do_own_tile(std::int32_t tile) {
     float s[kScores];
-    start_scores(s, tile);
+    start_scores<0, kFirstParts>(s, tile);
+    if (tile > 0) add_values_of_other(tile - 1);
+    start_scores<kFirstParts, C::kParts>(s, tile);
     if (tile > 0) {
-      add_values_of_other(tile - 1);
       wgmma_wait<1>();
-    } else {
-      wgmma_wait<0>();
+      pin_output();
+      release(tile - 1);
     }
+    wgmma_wait<0>();
     pin_registers(s);
     std::uint32_t p[C::kTile / 16][4];
     float factor[2] = {1.0F, 1.0F};
-    const bool is_raised = weigh(s, p, factor, buffer_of(tile));
+    const bool is_raised =
+        heads_.weigh(s, p, factor, shared_.tokens[buffer_of(tile)], params_.scale_log2, lane_);
     publish(p);
-    if (tile > 0) {
-      wgmma_wait<0>();
-      pin_output();
-      release(tile - 1);
-      if (is_raised) multiply_output(factor);
-    }
+    if (tile > 0 && is_raised) multiply_output(factor);
     add_values(p, tile);
     wgmma_wait<0>();
     pin_output();
     release(tile);
   }
 
+  template <int kBegin, int kEnd>
   __device__ __forceinline__ void start_scores(float (&s)[kScores], std::int32_t tile) {
     const int buffer = buffer_of(tile);
     const std::uint32_t parity = ((first_tile_ + tile) >> 1) & 1;
     const std::uint64_t q = matrix_descriptor(shared_address(shared_.query[0]), 16, kEightLines);
     const std::uint64_t k = matrix_descriptor(shared_address(shared_.tiles[buffer][0]), 16, kEightLines);
 #pragma unroll
-    for (int part = 0; part < C::kParts; ++part) {
+    for (int part = kBegin; part < kEnd; ++part) {
       mbarrier_wait(shared_address(&shared_.full[buffer][part]), parity);
       fence_async_shared();
       wgmma_fence();
@@ -192,16 +193,16 @@ class TileConsumer {
     mbarrier_wait(shared_address(&shared_.ready[other]), (scored_by_other_ + tile / 2) & 1);
     fence_async_shared();
     const float raised[2] = {shared_.reference[other][row_], shared_.reference[other][row_ + 8]};
-    if (__any_sync(~0U, raised[0] != reference_[0] || raised[1] != reference_[1])) {
+    if (__any_sync(~0U, raised[0] != heads_.reference[0] || raised[1] != heads_.reference[1])) {
       float factor[2];
-      raise(raised, factor);
+      heads_.raise(raised, factor);
       if (tile > 0) {
         wgmma_wait<0>();  // of the scores: so much is asked of whoever touches O beside them
         pin_output();
         multiply_output(factor);
       }
     }
-    const std::uint64_t p = matrix_descriptor(shared_address(shared_.weights[other]), 16, kEightLines);
+    const std::uint64_t p = matrix_descriptor(shared_address(shared_.weights), 16, kEightLines);
     const std::uint64_t v = value_descriptor(tile);
     wgmma_fence();
 #pragma unroll
@@ -213,16 +214,6 @@ class TileConsumer {
       }
     }
     wgmma_commit();
-  }
-
-  // The new references, and what everything relative to the old ones is to be multiplied by.
-  __device__ __forceinline__ void raise(const float (&to)[2], float (&factor)[2]) {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      factor[r] = reference_[r] == to[r] ? 1.0F : exp2_approx(reference_[r] - to[r]);
-      reference_[r] = to[r];
-      sum_[r] *= factor[r];
-    }
   }
 
   __device__ __forceinline__ void pin_output() {
@@ -238,94 +229,45 @@ class TileConsumer {
     }
   }
 
-  // Scores to weights: sums them, and packs them as an A operand. Returns whether references were raised.
-  __device__ __forceinline__ bool weigh(float (&s)[kScores], std::uint32_t (&p)[C::kTile / 16][4],
-                                        float (&factor)[2], int buffer) {
-    // Scores stay unscaled; with a negative scale they change sign.
-    const float scale = fabsf(params_.scale_log2);
-    if (params_.scale_log2 < 0.0F) {
-#pragma unroll
-      for (int i = 0; i < kScores; ++i) s[i] = -s[i];
-    }
-    mask(s, buffer);
-    float largest[2] = {s[0], s[2]};
-#pragma unroll
-    for (int i = 0; i < kScores; ++i) largest[i / 2 % 2] = fmaxf(largest[i / 2 % 2], s[i]);
-    largest[0] *= scale;
-    largest[1] *= scale;
-    const bool is_raised =
-        __any_sync(~0U, largest[0] > reference_[0] + kRoom || largest[1] > reference_[1] + kRoom);
-    if (is_raised) {
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        largest[r] = fmaxf(largest[r], __shfl_xor_sync(~0U, largest[r], 1));
-        largest[r] = fmaxf(largest[r], __shfl_xor_sync(~0U, largest[r], 2));
-        largest[r] = fmaxf(largest[r], reference_[r]);
-      }
-      raise(largest, factor);
-    }
-#pragma unroll
-    for (int i = 0; i < kScores; ++i) {
-      // -inf relative to -inf, where no token was met yet, is a weight of 0.
-      const float reference = reference_[i / 2 % 2] == minus_infinity() ? 0.0F : reference_[i / 2 % 2];
-      s[i] = exp2_approx(fmaf(s[i], scale, -reference));
-      sum_[i / 2 % 2] += s[i];
-    }
-#pragma unroll
-    for (int step = 0; step < C::kTile / 16; ++step) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) p[step][i] = pack_bf16x2(s[8 * step + 2 * i], s[8 * step + 2 * i + 1]);
-    }
-    return is_raised;
-  }
-
-  // -inf for tokens that are none; mostly there are only tokens.
-  __device__ __forceinline__ void mask(float (&s)[kScores], int buffer) const {
-    const uint4 first = *reinterpret_cast<const uint4*>(&shared_.valid[buffer][0]);
-    const uint4 second = *reinterpret_cast<const uint4*>(&shared_.valid[buffer][4]);
-    const std::uint32_t words[8] = {first.x,  first.y,  first.z,  first.w,
-                                    second.x, second.y, second.z, second.w};
-    std::uint32_t all = ~0U;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) all &= words[i];
-    if (all == ~0U) return;
-    const int bit = lane_ % 4 * 8;  // of this lane's first token of eight
-#pragma unroll
-    for (int i = 0; i < kScores; ++i) {
-      if (((words[i / 4] >> (bit + i % 2 * 4)) & 1U) == 0) s[i] = minus_infinity();
-    }
-  }
-
   __device__ __forceinline__ void publish(const std::uint32_t (&p)[C::kTile / 16][4]) const {
-    const std::uint32_t weights = shared_address(shared_.weights[group_]);
+    const std::uint32_t weights = shared_address(shared_.weights);
     const int line = warp_ * 16 + lane_ % 16;
 #pragma unroll
     for (int step = 0; step < C::kTile / 16; ++step) {
       stmatrix_x4(swizzled(weights, line, 2 * step + lane_ / 16), p[step]);
     }
     if (lane_ % 4 == 0) {
-      shared_.reference[group_][row_] = reference_[0];
-      shared_.reference[group_][row_ + 8] = reference_[1];
+      shared_.reference[group_][row_] = heads_.reference[0];
+      shared_.reference[group_][row_ + 8] = heads_.reference[1];
     }
-    __syncwarp();
-    if (lane_ == 0) mbarrier_arrive(shared_address(&shared_.ready[group_]));
+    mbarrier_arrive_as_warp(shared_address(&shared_.ready[group_]), lane_);
+  }
+
+  __device__ __forceinline__ static float sum_of_quad(float value) {
+    value += __shfl_xor_sync(~0U, value, 1);
+    return value + __shfl_xor_sync(~0U, value, 2);
   }
 
   __device__ __forceinline__ void finish(const PlanItem& item, Quotient request) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      sum_[r] += __shfl_xor_sync(~0U, sum_[r], 1);
-      sum_[r] += __shfl_xor_sync(~0U, sum_[r], 2);
-      if (lane_ % 4 == 0) shared_.sums[group_][row_ + 8 * r] = sum_[r];
+      const float sum = sum_of_quad(heads_.sum[r]);
+      const float rounded = sum_of_quad(heads_.rounded[r]);
+      if (lane_ % 4 == 0) {
+        shared_.sums[group_][row_ + 8 * r] = sum;
+        shared_.rounded_sums[group_][row_ + 8 * r] = rounded;
+      }
     }
     consumer_barrier();
     float factor[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int head = row_ + 8 * r;
-      factor[r] = finish_head(params_.output, item, request, item.head_tile * C::kHeads + head,
-                              shared_.sums[0][head] + shared_.sums[1][head], reference_[r],
-                              group_ == 0 && lane_ % 4 == 0);
+      const float sum = shared_.sums[0][head] + shared_.sums[1][head];
+      const float rounded = shared_.rounded_sums[0][head] + shared_.rounded_sums[1][head];
+      factor[r] = finish_head(params_.output, item, request, item.head_tile * C::kHeads + head, sum,
+                              heads_.reference[r], group_ == 0 && lane_ % 4 == 0);
+      if (rounded != 0.0F) factor[r] *= __fdividef(sum, rounded);
     }
 #pragma unroll
     for (int i = 0; i < kOutputs; ++i) {
@@ -357,8 +299,7 @@ class TileConsumer {
   int row_;                           // of the heads here: this one and the eighth after it
   std::int32_t first_tile_ = -1;      // tiles of the items before; negative: before the first
   std::int32_t scored_by_other_ = 0;  // of them, those that the other group scored
-  float reference_[2];
-  float sum_[2];          // of the weights that this group made
+  HeadWeights<C> heads_;
   float o_[2][kOutputs];  // the dims of a group are two wgmma wide
 };
 

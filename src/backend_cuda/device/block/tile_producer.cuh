@@ -5,11 +5,12 @@
 // lanes that store 16 bytes at once have two neighbouring tokens, hence even pieces xor an even and an odd
 // number: all banks once.
 //
-// A tile's rows are asked for, all pieces together, as soon as the tile before is converted, and are on their
-// way to the L2 a tile earlier. Asking piece by piece would be earlier still, but the compiler gives all
-// loads into registers one scoreboard: each piece would wait for the one asked for last. Registers hold some
-// of the pieces and shared memory the others, where a thread copies back what it asked for itself, without a
-// barrier. bf16 dims need no conversion: they are copied straight to the tile when it begins.
+// As soon as a piece is converted, the same piece of the next tile's row is asked for into the same place, so
+// that all of a row is always under way: five pieces to shared memory, where a thread copies back what it
+// asked for itself, without a barrier, and two to registers. Two at the end only, and without a condition:
+// the compiler gives all loads into registers one scoreboard, and puts a condition behind the load, where it
+// would wait. What is asked for where there is no token is therefore some row that this thread may read. bf16
+// dims need no conversion: they are copied straight to the tile when it begins.
 #pragma once
 
 #include <cstdint>
@@ -34,43 +35,40 @@ class TileProducer {
   // Precondition: earlier grids have ended, but for what the constructor read.
   __device__ __forceinline__ void run() {
     cursor_.start();
+    const std::byte* const any_row = row_of_query();
     cp_async_wait();
     __syncwarp();
     const TileToken first = cursor_.peek(0);
     const TileToken second = cursor_.peek(1);
     bool exists = first.has_tile();
-    const std::byte* row = find(first, 0);
+    const std::byte* row = find(first, 0, any_row);
     if (params_.aligned_16 != 0) {
-      load_row<16>(row);
+      ask_row<16>(row);
     } else {
-      load_row<8>(row);
+      ask_row<8>(row);
     }
-    const std::byte* next_row = find(second, 1);
+    const std::byte* next_row = find(second, 1, row);
     cursor_.look_ahead(1);
-    cp_async_wait();
-    __syncwarp();
+    cp_async_commit();
     for (std::int32_t tile = 0; exists; ++tile) {
+      cp_async_wait_group<C::kParkedParts>();  // the first part of this tile, and the scales before it
+      __syncwarp();
       const FooterScales scales(shared_.scales[tile % kScaleTiles][token()]);
       // Rows of any alignment and scales of any size take a slower way.
       const bool is_any = params_.aligned_16 == 0 || __any_sync(~0U, scales.are_wide());
       const int buffer = tile % C::kBuffers;
+      const bool is_token = cursor_.peek(tile).is_token();
+      exists = cursor_.peek(tile + 1).has_tile();
       mbarrier_wait(shared_address(&shared_.empty[buffer]), (tile / C::kBuffers + 1) & 1);
       if (is_any) {
-        fill_tile<true>(buffer, row, scales);
+        fill_tile<true>(buffer, is_token, row, next_row, scales);
       } else {
-        fill_tile<false>(buffer, row, scales);
-      }
-      // Read before rows are asked for: the compiler would have it wait for them too.
-      const TileToken behind_next = cursor_.peek(tile + 2);
-      exists = cursor_.peek(tile + 1).has_tile();
-      if (is_any) {
-        load_row<8>(next_row);
-      } else {
-        load_row<16>(next_row);
+        fill_tile<false>(buffer, is_token, row, next_row, scales);
       }
       row = next_row;
-      next_row = find(behind_next, (tile + 2) % kScaleTiles);
+      next_row = find(cursor_.peek(tile + 2), (tile + 2) % kScaleTiles, row);
       cursor_.step_to(tile + 1);
+      cp_async_commit();
     }
   }
 
@@ -81,12 +79,13 @@ class TileProducer {
 
   static constexpr int kScaleTiles = WgmmaShared<C>::kScaleTiles;
 
-  // Where a tile's token lies for this thread; no address is formed for one that is none. Asks for its
-  // scales, and for its row as far as the L2: 4.5 lines of 128 bytes, which the thread itself asks for a tile
-  // later.
-  __device__ __forceinline__ const std::byte* find(const TileToken& of, int scales) const {
+  // Where a tile's token lies for this thread, or `otherwise` where there is none: no address is formed then.
+  // Asks for its scales, and for most of its row as far as the L2: the four lanes prefetch a line of 128
+  // bytes each. (The last 64 bytes with them, or none of them, is slower.)
+  __device__ __forceinline__ const std::byte* find(const TileToken& of, int scales,
+                                                   const std::byte* otherwise) const {
     const std::byte* footer = nullptr;
-    const std::byte* row = nullptr;
+    const std::byte* row = otherwise;
     if (of.is_token()) {
       const CacheParams& cache = params_.caches[of.cache];
       const Quotient place = divide(of.index, cache.page_size);
@@ -94,7 +93,6 @@ class TileProducer {
       row = page + std::int64_t{place.remainder} * C::kMap.data_bytes + quarter() * 16;
       footer = page + cache.footer_offset_bytes + std::int64_t{place.remainder} * C::kMap.footer_bytes;
       prefetch_l2(row + quarter() * 112);  // quarter() * 16 are in it
-      if (quarter() == 0) prefetch_l2(row + 512);
     }
     if (quarter() == 0) {
       cp_async_8(shared_address(&shared_.scales[scales][token()]), footer, footer != nullptr ? 8 : 0);
@@ -102,45 +100,77 @@ class TileProducer {
     return row;
   }
 
-  // Zeros for a token that is none.
+  // The pieces of one part of a row. Those that are parked are a group of copies.
   template <int kBytesAtOnce>
-  __device__ __forceinline__ void load_row(const std::byte* row) {
+  __device__ __forceinline__ void ask_part(int part, const std::byte* row) {
 #pragma unroll
-    for (int j = 0; j < C::kRegisterPieces; ++j) {
-      raw_[j] = load_16<kBytesAtOnce>(row + 64 * j, row != nullptr);
+    for (int j = part * C::kPartChunks; j < (part + 1) * C::kPartChunks && j < C::kFp8Chunks; ++j) {
+      if (j < C::kParkedPieces) {
+        copy_16<kBytesAtOnce>(parked(j), row + 64 * j, true);
+      } else {
+        raw_[j - C::kParkedPieces] = load_16<kBytesAtOnce>(row + 64 * j);
+      }
     }
-#pragma unroll
-    for (int j = C::kRegisterPieces; j < C::kFp8Chunks; ++j) {
-      copy_16<kBytesAtOnce>(parked(j), row + 64 * j, row != nullptr);
-    }
-    cp_async_commit();
+    if (part < C::kParkedParts) cp_async_commit();
   }
 
+  template <int kBytesAtOnce>
+  __device__ __forceinline__ void ask_row(const std::byte* row) {
+#pragma unroll
+    for (int part = 0; part < C::kParts; ++part) ask_part<kBytesAtOnce>(part, row);
+  }
+
+  // What is read until the first token is met: a head of the first item's query, which is longer than a
+  // cached row. (One place for all CTAs would be a queue at one slice of the L2.)
+  __device__ __forceinline__ const std::byte* row_of_query() const {
+    const ItemRange items = items_of_worker(params_.plan, static_cast<std::int32_t>(blockIdx.x));
+    const std::int32_t row = items.begin == items.end ? 0 : work_item_quick(params_.plan, items.begin).row;
+    const Quotient request = divide(row, params_.output.s_q);
+    return reinterpret_cast<const std::byte*>(params_.q + request.quotient * params_.q_stride_batch +
+                                              request.remainder * params_.q_stride_s_q +
+                                              token() % params_.output.num_heads * params_.q_stride_head);
+  }
+
+  // Groups of copies, oldest first: the parked parts of this row, what was asked for looking ahead, this
+  // row's bf16 dims, the parked parts of the next row.
   template <bool kAny>
-  __device__ __forceinline__ void fill_tile(int buffer, const std::byte* row, const FooterScales& scales) {
+  __device__ __forceinline__ void fill_tile(int buffer, bool is_token, const std::byte* row,
+                                            const std::byte* next_row, const FooterScales& scales) {
+    constexpr int kBytesAtOnce = kAny ? 8 : 16;
     const std::uint32_t tile = shared_address(shared_.tiles[buffer][0]);
-    const bool is_token = row != nullptr;
-    const std::uint32_t valid = __ballot_sync(~0U, is_token);
-    if (lane() == 0) shared_.valid[buffer][thread_ / 32] = valid;
-    copy_bf16<kAny ? 8 : 16>(tile + C::kFp8Chunks * C::kChunkBytes, row + C::kMap.bf16_offset, is_token);
+    Magnitudes magnitudes;
+    const std::uint32_t tokens = __ballot_sync(~0U, is_token);
+    if (lane() == 0) shared_.tokens[buffer][thread_ / 32] = tokens;
+    copy_bf16<kBytesAtOnce>(tile + C::kFp8Chunks * C::kChunkBytes, row + C::kMap.bf16_offset, is_token);
     // Where the lower 16 bytes of a piece go in chunk 0, and by an immediate in every other; the upper ones
     // have the neighbouring place of the swizzle.
     const std::uint32_t low = swizzled(tile, token(), 2 * quarter());
     const std::uint32_t high = low ^ 16U;
 #pragma unroll
     for (int part = 0; part < C::kParts; ++part) {
+      if (part > 0 && part < C::kParkedParts) cp_async_wait_group<C::kParkedParts + 1>();
 #pragma unroll
       for (int j = part * C::kPartChunks; j < (part + 1) * C::kPartChunks && j < C::kFp8Chunks; ++j) {
-        // The parked pieces are older than the copies that this tile began with.
-        if (j == C::kRegisterPieces) cp_async_wait_group<1>();
-        const uint4 raw = j < C::kRegisterPieces ? raw_[j] : load_shared_16(parked(j));
-        const auto values = convert_piece<kAny>(raw, scales, j);
+        const uint4 raw = j < C::kParkedPieces ? load_shared_16(parked(j)) : raw_[j - C::kParkedPieces];
+        const auto values = convert_piece<kAny>(raw, scales, j, magnitudes);
         store_shared_16(low + j * C::kChunkBytes, values.low);
         store_shared_16(high + j * C::kChunkBytes, values.high);
       }
-      if (part + 1 == C::kParts) cp_async_wait();
+      if (part + 1 == C::kParts) {
+        mark_nan(buffer, magnitudes.have_nan());
+        cp_async_wait_group<C::kParkedParts>();
+      }
       publish(buffer, part);
+      ask_part<kBytesAtOnce>(part, next_row);
     }
+  }
+
+  // Clears the second bit of every token that has a NaN in one of its four lanes.
+  __device__ __forceinline__ void mark_nan(int buffer, bool has_nan) const {
+    const std::uint32_t lanes = __ballot_sync(~0U, has_nan);
+    if (lanes == 0) return;
+    const std::uint32_t pairs = lanes | lanes >> 1;
+    if (lane() == 0) shared_.tokens[buffer][thread_ / 32] &= ~(((pairs | pairs >> 2) & 0x1111'1111U) << 1);
   }
 
   template <int kBytesAtOnce>
@@ -162,13 +192,12 @@ class TileProducer {
   }
 
   __device__ __forceinline__ std::uint32_t parked(int j) const {
-    return shared_address(&shared_.parked[j - C::kRegisterPieces][thread_]);
+    return shared_address(&shared_.parked[j][thread_]);
   }
 
   // No proxy fence here: it would wait for the loads under way. The reader fences.
   __device__ __forceinline__ void publish(int buffer, int part) const {
-    __syncwarp();
-    if (lane() == 0) mbarrier_arrive(shared_address(&shared_.full[buffer][part]));
+    mbarrier_arrive_as_warp(shared_address(&shared_.full[buffer][part]), lane());
   }
 
   const SplitParams& params_;

@@ -1,7 +1,7 @@
 // The compile-time shape of a Hopper split kernel, and its shared memory.
 //
 // A CTA has 64 heads of a row, on the m of both products: two consumer warpgroups, each with the O of all
-// heads for half of the value dims, and one producer warpgroup that turns cached tokens into bf16 tiles. A
+// heads for half of the value dims, and two producer warpgroups that turn cached tokens into bf16 tiles. A
 // tile of 64 tokens is kChunks chunks of 64 dims, 64 lines of 128 bytes each: as B of the scores its lines
 // run along k, as B of the values along n, so one tile serves both.
 #pragma once
@@ -42,17 +42,18 @@ struct WgmmaConfig {
                                   : kFormat == KvFormat::fp8_tile128_rope_bf16_inline ? kFp8Tile128InlineMap
                                                                                       : bf16_byte_map(kDims);
   static constexpr int kFp8Chunks = kMap.fp8_dims / kChunkDims;
-  // Of a thread's fp8 pieces these wait in registers, the others in shared memory.
-  static constexpr int kRegisterPieces = 4;
-  static constexpr int kParkedPieces = kFp8Chunks - kRegisterPieces;
+  // Of a thread's fp8 pieces these wait in shared memory, the others in registers.
+  static constexpr int kParkedPieces = kFp8Chunks - 2;
+  static constexpr int kParkedParts = (kParkedPieces + kPartChunks - 1) / kPartChunks;
+  static constexpr int kRegisterPieces = kFp8Chunks - kParkedPieces;
 };
 
 template <class C>
 struct alignas(1024) WgmmaShared {
   std::byte query[C::kChunks][C::kChunkBytes];
   std::byte tiles[C::kBuffers][C::kChunks][C::kChunkBytes];
-  std::byte weights[C::kConsumers][C::kHeads * C::kTile * 2];  // P of the latest tile that each group scored
-  static constexpr int kScaleTiles = 4;                        // one in use, two on their way
+  std::byte weights[C::kHeads * C::kTile * 2];  // P of the latest tile
+  static constexpr int kScaleTiles = 4;         // one in use, two on their way
 
   static constexpr int kIndexTiles = 8;  // two blocks of four
 
@@ -60,12 +61,15 @@ struct alignas(1024) WgmmaShared {
   uint2 scales[kScaleTiles][C::kTile];                               // as cached
   std::int32_t indices[kIndexTiles][C::kTile];  // of the tokens of tiles to come, negative: none
   std::int8_t caches[kIndexTiles][C::kTile];    // that they are of, negative: there is no such tile
-  std::uint32_t valid[C::kBuffers][8];        // word i: tokens 8 i .. 8 i + 7, four bits each, 0 for no token
-  float reference[C::kConsumers][C::kHeads];  // what that P is relative to (base 2)
-  float sums[C::kConsumers][C::kHeads];
-  std::uint64_t full[C::kBuffers][C::kParts];  // mbarriers: a part of a tile is there,
-  std::uint64_t empty[C::kBuffers];            // both groups have done with a tile,
-  std::uint64_t ready[C::kConsumers];          // a group's P and reference are there
+  // Word i: tokens 8 i .. 8 i + 7, four bits each. All are clear where there is no token, the second one
+  // where it has a NaN among its e4m3 values.
+  std::uint32_t tokens[C::kBuffers][8];
+  float reference[C::kConsumers][C::kHeads];     // what that P is relative to (base 2)
+  float sums[C::kConsumers][C::kHeads];          // of a group's weights,
+  float rounded_sums[C::kConsumers][C::kHeads];  // and as P had them
+  std::uint64_t full[C::kBuffers][C::kParts];    // mbarriers: a part of a tile is there,
+  std::uint64_t empty[C::kBuffers];              // both groups have done with a tile,
+  std::uint64_t ready[C::kConsumers];            // a group's P and reference are there
 };
 
 // Address of 16-byte chunk `piece` of a line in a block of 128-byte lines.

@@ -5,22 +5,19 @@
 
 namespace wavefill::cuda {
 
-// kBytesAtOnce * (16 / kBytesAtOnce) bytes, or zeros if not `wanted`: nothing is read then.
+// kBytesAtOnce * (16 / kBytesAtOnce) bytes. Without a condition: the compiler would load to another register
+// and wait there.
 template <int kBytesAtOnce>
-__device__ __forceinline__ uint4 load_16(const void* from, bool wanted) {
+__device__ __forceinline__ uint4 load_16(const void* from) {
   uint4 v;
   if constexpr (kBytesAtOnce == 16) {
-    asm volatile(
-        "{.reg .pred p; setp.ne.b32 p, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0;"
-        "@p ld.global.L1::no_allocate.L2::128B.v4.b32 {%0, %1, %2, %3}, [%4];}"
-        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-        : "l"(from), "r"(wanted ? 1 : 0));
+    asm volatile("ld.global.L1::no_allocate.L2::128B.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(from));
   } else {
-    asm volatile(
-        "{.reg .pred p; setp.ne.b32 p, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0;"
-        "@p ld.global.v2.b32 {%0, %1}, [%4]; @p ld.global.v2.b32 {%2, %3}, [%4 + 8];}"
-        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-        : "l"(from), "r"(wanted ? 1 : 0));
+    asm volatile("ld.global.v2.b32 {%0, %1}, [%4]; ld.global.v2.b32 {%2, %3}, [%4 + 8];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(from));
   }
   return v;
 }

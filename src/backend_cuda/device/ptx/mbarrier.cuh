@@ -14,6 +14,18 @@ __device__ __forceinline__ void mbarrier_arrive(uint32_t barrier) {
   asm volatile("{.reg .b64 state; mbarrier.arrive.shared.b64 state, [%0];}" ::"r"(barrier) : "memory");
 }
 
+// A warp's arrivals at a barrier. One lane arrives for all, but for racecheck, which does not see that the
+// others' accesses came before.
+#ifdef WAVEFILL_EVERY_LANE_ARRIVES
+inline constexpr int kArrivalsOfWarp = 32;
+#else
+inline constexpr int kArrivalsOfWarp = 1;
+#endif
+__device__ __forceinline__ void mbarrier_arrive_as_warp(uint32_t barrier, int lane) {
+  __syncwarp();
+  if (kArrivalsOfWarp == 32 || lane == 0) mbarrier_arrive(barrier);
+}
+
 // This thread arrives once all copies that it has asked for until now have landed.
 __device__ __forceinline__ void cp_async_arrive(uint32_t barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
