@@ -6,6 +6,7 @@
 #include "core/errors.h"
 #include "core/parse.h"
 #include "core/strict_json.h"
+#include "core/utf8.h"
 #include "plan/profile_file.h"
 #include "plan/setting.h"
 #include "wavefill/profile.h"
@@ -56,7 +57,14 @@ class ObjectReader {
     if (!json->is_string()) {
       return fail_type(name, *json, "a string");
     }
-    return json->get<std::string>();
+    const auto& text = json->get_ref<const std::string&>();
+    // It is printed: what a terminal would obey must not come that far.
+    if (find_control_character(text) != std::string::npos) {
+      status_ =
+          corrupt("{}.{} is {}; allowed: text without control characters", where_, name, quote_text(text));
+      return {};
+    }
+    return text;
   }
 
   std::int32_t integer(const char* name, std::int32_t min) {

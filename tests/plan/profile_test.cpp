@@ -72,13 +72,25 @@ TEST(Profile, TimesRoundTripToTheBit) {
 
 // The class "a '/' or odd character in a device name".
 TEST(Profile, OddDeviceNamesRoundTrip) {
-  for (const char* name : {"NVIDIA H100/80GB \"PCIe\"", "", "a\\b\n\t", "\xc3\xa9 \xe2\x82\xac"}) {
+  for (const char* name : {"NVIDIA H100/80GB \"PCIe\"", "", "a\\b", "\xc3\xa9 \xe2\x82\xac"}) {
     ProfileKey key = make_key();
     key.device = name;
     const Profile profile(key, {make_entry(1, {.kind = PolicyKind::balanced})});
     const Result<Profile> read = Profile::parse(profile.to_json());
     ASSERT_TRUE(read.ok()) << name << ": " << read.status().message();
     EXPECT_EQ(read->key().device, name);
+  }
+}
+
+// A terminal would obey them when the profile is shown.
+TEST(Profile, ControlCharactersInANameAreRefused) {
+  for (const char* name : {"\x1b[31mH200", "a\n", "\xc2\x9b", "\x7f"}) {
+    ProfileKey key = make_key();
+    key.device = name;
+    const Profile profile(key, {make_entry(1, {.kind = PolicyKind::balanced})});
+    const Status status = Profile::parse(profile.to_json()).status();
+    EXPECT_EQ(status.code(), StatusCode::corrupt_data) << name;
+    EXPECT_EQ(status.message().find("key.device is '"), 0U) << status.message();
   }
 }
 
