@@ -2,22 +2,15 @@
 // against, which are the same when written and read again.
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "cli/bench_base.h"
+#include "require.h"
 
 namespace {
 
 using wavefill::cli::BenchBase;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken: %s\n", what);
-  std::abort();
-}
 
 std::string written(const BenchBase& base) {
   nlohmann::json rows = nlohmann::json::array();

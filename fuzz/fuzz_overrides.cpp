@@ -1,21 +1,17 @@
 // Fuzzes the environment overrides: any bytes as the values of any of the variables.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "require.h"
 #include "runtime/overrides.h"
 
 namespace {
 
 using namespace wavefill;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 // The first byte says which variables are set; the rest, cut at each '\n', are their values.
 std::map<std::string_view, std::string> environment_of(std::string_view bytes) {
@@ -47,18 +43,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto found = find_override(lookup);
   if (!found.ok()) {
     // Refused by name: the message has a variable that is set.
-    require(found.status().code() == StatusCode::invalid_argument);
+    require(found.status().code() == StatusCode::invalid_argument, "refused as invalid_argument");
     bool named = false;
     for (const auto& [variable, value] : environment) {
       named = named || found.status().message().find(variable) != std::string::npos;
     }
-    require(named);
+    require(named, "the message names a variable");
     return 0;
   }
-  require(found->has_value() == !environment.empty());
+  require(found->has_value() == !environment.empty(), "an override exists if a variable does");
   if (!found->has_value() || environment.contains(kProfileVariable)) return 0;
   // Taken: it is a setting, and is written as it was read.
   const auto setting = parse_setting((*found)->setting_text);
-  require(setting.ok() && to_string(*setting) == (*found)->setting_text);
+  require(setting.ok() && to_string(*setting) == (*found)->setting_text, "the setting reads back as itself");
   return 0;
 }

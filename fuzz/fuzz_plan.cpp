@@ -1,11 +1,10 @@
 // Any request: refused with a message, or a plan that keeps every invariant.
 #include <fuzzer/FuzzedDataProvider.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 #include "plan/plan_invariants.h"
+#include "require.h"
 #include "wavefill/plan.h"
 
 namespace {
@@ -92,9 +91,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else if (plan.status().message().empty()) {
     fault = "refused without a message";
   }
-  if (!fault.empty()) {
-    std::fprintf(stderr, "broken: %s\n", fault.c_str());
-    std::abort();
-  }
+  require(fault.empty(), fault.c_str());
   return 0;
 }

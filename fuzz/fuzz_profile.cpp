@@ -1,18 +1,9 @@
 // Any bytes as a profile: refused with a message, or read, written and read again to the same.
-#include <cstdio>
-#include <cstdlib>
+#include <cstdint>
+#include <string_view>
 
+#include "require.h"
 #include "wavefill/profile.h"
-
-namespace {
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

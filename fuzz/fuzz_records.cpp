@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
+#include "require.h"
 #include "tune/decision.h"
 #include "tune/decision_json.h"
 #include "tune/record_import.h"
@@ -21,12 +20,6 @@ using wavefill::TimedSample;
 // Judging draws a bootstrap for each pair: a few small ones are as good as many.
 constexpr std::size_t kMaxCells = 12;
 constexpr std::size_t kMaxSamples = 64;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken: %s\n", what);
-  std::abort();
-}
 
 void check_evidence(const std::vector<Evidence>& evidence) {
   require(!evidence.empty(), "there is evidence");
