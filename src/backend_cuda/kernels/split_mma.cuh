@@ -85,9 +85,7 @@ class SplitItem {
     const std::int32_t tiles = min(place.item.tile_end, row.tiles) - place.item.tile_begin;
     const int first_head = place.item.head_tile * C::kHeads;
     if (tiles > 0) {
-      load_query<C>(query_, shared_,
-                    params_.q + place.request.quotient * params_.q_stride_batch +
-                        place.request.remainder * params_.q_stride_s_q + first_head * params_.q_stride_head,
+      load_query<C>(query_, shared_, query_row(params_, place.request) + first_head * params_.q_stride_head,
                     params_.q_stride_head, params_.output.num_heads - first_head, slice_, warp_, lane());
     }
     return tiles;

@@ -82,8 +82,7 @@ class TileConsumer {
   __device__ __forceinline__ void load_query(const PlanItem& item, Quotient request) const {
     const int first_head = item.head_tile * C::kHeads;
     const int heads = params_.output.num_heads - first_head;
-    const std::uint16_t* q = params_.q + request.quotient * params_.q_stride_batch +
-                             request.remainder * params_.q_stride_s_q + first_head * params_.q_stride_head;
+    const std::uint16_t* q = query_row(params_, request) + first_head * params_.q_stride_head;
     // Each thread has one 16-byte piece of every kStep-th head.
     const int thread = formed_here(thread_);
     constexpr int kPieces = C::kDims / 8;

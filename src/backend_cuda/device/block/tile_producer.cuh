@@ -126,8 +126,7 @@ class TileProducer {
     const ItemRange items = items_of_worker(params_.plan, static_cast<std::int32_t>(blockIdx.x));
     const std::int32_t row = items.begin == items.end ? 0 : work_item_quick(params_.plan, items.begin).row;
     const Quotient request = divide(row, params_.output.s_q);
-    return reinterpret_cast<const std::byte*>(params_.q + request.quotient * params_.q_stride_batch +
-                                              request.remainder * params_.q_stride_s_q +
+    return reinterpret_cast<const std::byte*>(query_row(params_, request) +
                                               token() % params_.output.num_heads * params_.q_stride_head);
   }
 

@@ -77,6 +77,11 @@ __device__ __forceinline__ IndexRow index_row(const CacheParams& cache, Quotient
   return row;
 }
 
+// Where a row's query begins: its first head.
+__device__ __forceinline__ const std::uint16_t* query_row(const SplitParams& params, Quotient request) {
+  return params.q + request.quotient * params.q_stride_batch + request.remainder * params.q_stride_s_q;
+}
+
 // A row's kv tiles: those of the main cache first, none spanning both.
 template <class C>
 struct RowTiles {
