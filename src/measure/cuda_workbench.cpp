@@ -28,8 +28,6 @@ namespace wavefill {
 namespace {
 
 constexpr std::int64_t kMinPoolBytes = 1LL << 30;           // and no less where that is more than cold needs
-constexpr std::int32_t kMinGraphCalls = 24;                 // fewer would time the gaps between graphs
-constexpr std::int32_t kMaxGraphs = 8;                      // of one plan
 constexpr std::int64_t kCopyBytes = std::int64_t{1} << 30;  // for the copy bandwidth
 constexpr int kCopies = 7;
 
@@ -194,7 +192,7 @@ Result<Rotation> CudaWorkbench::prepare(const DecodeShape& shape) {
   WAVEFILL_RETURN_IF_ERROR(
       prepare_cache(extra_, shape, pattern.extra.kv, extra_cache_options(shape, *rotation, options_.seed)));
   rotation_ = *rotation;
-  num_graphs_ = std::clamp(rotation_.num_sets / kMinGraphCalls, 1, kMaxGraphs);
+  num_graphs_ = num_graphs(rotation_.num_sets);
   next_graph_ = 0;
   return rotation_;
 }

@@ -86,4 +86,10 @@ Result<Rotation> plan_rotation(const DecodeShape& shape, const RotationLimits& l
   return rotation;
 }
 
+std::int32_t num_graphs(std::int32_t num_sets) {
+  constexpr std::int32_t kFewGraphs = 8;  // as many as short graphs are worth their gaps for
+  const std::int32_t shortest = std::min(num_sets / kMinGraphCalls, kFewGraphs);
+  return std::max({1, shortest, num_sets / kGraphCalls});
+}
+
 }  // namespace wavefill

@@ -51,4 +51,13 @@ struct RotationLimits {
 // Errors: resource_exhausted (one set alone is larger than max_pool_bytes), invalid_argument (limits).
 Result<Rotation> plan_rotation(const DecodeShape& shape, const RotationLimits& limits);
 
+// Into how many graphs the calls of a rotation are cut, graph i with those of the sets from
+// i * num_sets / num_graphs on. Samples replay whole graphs and go on where the last one stopped, so a cut
+// moves no use of a set. No graph has fewer than kMinGraphCalls, unless there are fewer sets: it would time
+// the gaps between graphs. Where sets are many, graphs stay near kGraphCalls: a sample is then little longer
+// than was asked for, and no call is captured that is not timed soon.
+inline constexpr std::int32_t kMinGraphCalls = 24;
+inline constexpr std::int32_t kGraphCalls = 48;
+std::int32_t num_graphs(std::int32_t num_sets);
+
 }  // namespace wavefill

@@ -82,6 +82,8 @@ std::string verdict_section(const Report& report) {
                                  report.keeps_deployed ? "Keep" : "Deploy",
                                  label == report.decision ? code_html(label) : "the " + html_escaped(label),
                                  html_escaped(reason_text(report)));
+  const std::string shortfall = shortfall_text(report);
+  if (!shortfall.empty()) html += fmt::format("<p><strong>{}</strong></p>\n", html_escaped(shortfall));
   html += "<dl class=\"facts\">\n" + gain_fact(report) + worst_fact(report) + noise_fact(report) +
           checks_fact(report) + "</dl>";
   return html;

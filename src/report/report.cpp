@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 
 #include "report/regret.h"
+#include "tune/batch_list.h"
 #include "tune/tuner.h"
 #include "wavefill/version.h"
 
@@ -84,6 +86,7 @@ double weight_of(const std::vector<WorkloadWeight>& workload, std::int32_t batch
 
 Batch batch_of(const TuneRequest& request, const BatchResult& result, const TuneResult& run) {
   Batch batch{.batch = result.batch,
+              .is_searched = result.is_searched,
               .weight = weight_of(request.workload, result.batch),
               .arms = {},
               .chosen_idx = result.chosen_idx,
@@ -168,7 +171,10 @@ Report make_report(const TuneRequest& request, const TuneResult& result, const R
                 .regrets = {},
                 .fit = {},
                 .environment = {},
-                .elapsed_s = result.elapsed_us * 1e-6};
+                .elapsed_s = result.elapsed_us * 1e-6,
+                .budget_s = request.budget_us * 1e-6,
+                .without_verdict = result.shortfall.batches,
+                .enough_s = result.shortfall.enough_us * 1e-6};
   if (const auto& next = result.decision.next)
     report.next = fmt::format("{}: {}", next->setting, next->reason);
   for (const BatchResult& batch : result.batches) report.batches.push_back(batch_of(request, batch, result));
@@ -180,6 +186,21 @@ Report make_report(const TuneRequest& request, const TuneResult& result, const R
   report.regrets = regrets_of(report.batches);
   if (result.fit) report.fit = model_fit_of(*result.fit, report.batches);
   return report;
+}
+
+std::string shortfall_text(const Report& report) {
+  if (report.without_verdict.empty()) return "";
+  constexpr double kRounding = 10.0;  // an estimate has no more digits
+  std::string text = fmt::format(
+      "The budget of {:.0f} s was too small: {} of {} batches have no verdict ({}), "
+      "and keep the deployed setting.",
+      report.budget_s, report.without_verdict.size(), report.batches.size(),
+      format_batches(report.without_verdict));
+  if (report.enough_s > 0.0) {
+    text +=
+        fmt::format(" About {:.0f} s should be enough.", std::ceil(report.enough_s / kRounding) * kRounding);
+  }
+  return text;
 }
 
 }  // namespace wavefill::report

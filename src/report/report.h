@@ -62,8 +62,9 @@ struct Confirmation {
 
 struct Batch {
   std::int32_t batch = 0;
-  double weight = 1.0;    // in the workload
-  std::vector<Arm> arms;  // the deployed first
+  bool is_searched = true;  // false: the budget had no room for more than the deployed setting
+  double weight = 1.0;      // in the workload
+  std::vector<Arm> arms;    // the deployed first
   std::size_t chosen_idx = 0;
   bool is_confirmed = false;
   Confirmation confirmation;
@@ -145,6 +146,9 @@ struct Report {
   ModelFit fit;
   std::vector<std::pair<std::string, std::string>> environment;
   double elapsed_s = 0.0;
+  double budget_s = 0.0;
+  std::vector<std::int32_t> without_verdict;  // batches that the budget was too small for
+  double enough_s = 0.0;                      // a budget that should do; 0: it was enough, or is not known
 };
 
 // What the tuner does not know.
@@ -171,6 +175,9 @@ std::string to_text(const Report& report, const TerminalStyle& style);
 
 // Each figure as an SVG file of its own: name ("throughput.svg") and content.
 std::vector<std::pair<std::string, std::string>> to_svg_files(const Report& report);
+
+// "The budget was too small: ..."; empty if it was not.
+std::string shortfall_text(const Report& report);
 
 // "8 heads, 128 + 512 tokens, dsv4 cache".
 std::string shape_text(const DecodeShape& shape);

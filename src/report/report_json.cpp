@@ -43,6 +43,7 @@ Json json_of(const Confirmation& confirmation) {
 
 Json json_of(const Batch& batch) {
   Json json = {{"batch", batch.batch},
+               {"is_searched", batch.is_searched},
                {"weight", batch.weight},
                {"chosen", batch.chosen().setting},
                {"noise", batch.noise},
@@ -137,7 +138,10 @@ std::string to_json(const Report& report) {
                      {"regrets", array_of(report.regrets)},
                      {"fit", report.fit.is_fitted ? json_of(report.fit) : Json()},
                      {"environment", std::move(environment)},
-                     {"elapsed_s", report.elapsed_s}};
+                     {"elapsed_s", report.elapsed_s},
+                     {"budget_s", report.budget_s},
+                     {"without_verdict", report.without_verdict},
+                     {"enough_s", report.enough_s > 0.0 ? Json(report.enough_s) : Json()}};
   // Names come from drivers and files: bytes that are not UTF-8 become U+FFFD instead of an exception.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -96,7 +96,9 @@ std::string to_text(const Report& report, const TerminalStyle& style) {
                                 : label == report.decision ? "deploy"
                                                            : "deploy the";
   text += emphasised(fmt::format("Decision: {} {}", verb, label), style);
-  return text + "\n" + reason_text(report) + "\n";
+  text += "\n" + reason_text(report) + "\n";
+  const std::string shortfall = shortfall_text(report);
+  return shortfall.empty() ? text : text + shortfall + "\n";
 }
 
 }  // namespace wavefill::report

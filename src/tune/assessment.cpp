@@ -82,7 +82,8 @@ std::optional<Rejected> unmeasured(const JudgedEvidence& evidence, std::string_v
 }
 
 std::optional<Rejected> falling(const std::vector<Dip>& dips) {
-  const auto dip = std::ranges::find_if(dips, [](const Dip& d) { return d.introduced && !d.measured_again; });
+  const auto dip = std::ranges::find_if(
+      dips, [](const Dip& d) { return d.introduced && !d.measured_again && !d.out_of_time; });
   if (dip == dips.end()) return std::nullopt;
   return Rejected{.setting = dip->setting,
                   .reason = RejectReason::dip,

@@ -72,7 +72,9 @@ const JudgedCell* best_cell(const JudgedEvidence& evidence, std::int32_t batch, 
       best->effect.has_interval ? std::max(best->noise, rule.min_effect) : rule.assumed_noise;
   const JudgedCell* chosen = best;
   for (const JudgedCell* cell : faster) {
-    const bool tied = cell->effect.effect >= best->effect.effect - margin;
+    // Of throughputs, not of gains: noise is relative to what is measured, however slow the deployed setting
+    // is.
+    const bool tied = 1.0 + cell->effect.effect >= (1.0 + best->effect.effect) * (1.0 - margin);
     const bool fewer =
         cell->evidence.num_splits > 0 && cell->evidence.num_splits < chosen->evidence.num_splits;
     if (tied && fewer) chosen = cell;

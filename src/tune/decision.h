@@ -71,7 +71,10 @@ struct DecisionInput {
   // also picks the lucky.
   bool table_only = false;
   std::vector<std::int32_t> measured_again;  // batches measured again because throughput fell
-  std::int32_t capture_ceiling = 0;          // the largest batch that runs as a captured graph; 0 = unknown
+  // Batches at which the table keeps the deployed setting for want of time to find a better one: a fall
+  // towards one has its cause, and refuses nothing.
+  std::vector<std::int32_t> out_of_time;
+  std::int32_t capture_ceiling = 0;  // the largest batch that runs as a captured graph; 0 = unknown
   VerdictRule rule;
 };
 
@@ -116,8 +119,9 @@ struct Dip {
   double effect = 0.0;      // < 0
   bool introduced = false;  // the deployed setting does not fall there as far
   bool measured_again = false;
-  // The likeliest: "capture ceiling: no graph beyond batch 80", "clocks: 1980 -> 1755 MHz",
-  // "wave edge: 3 -> 4 waves", "unknown".
+  bool out_of_time = false;  // towards a batch that the budget was too small for
+  // The likeliest: "out of time: batch 24 was not searched to the end", "capture ceiling: no graph beyond
+  // batch 80", "clocks: 1980 -> 1755 MHz", "wave edge: 3 -> 4 waves", "unknown".
   std::string cause;
 };
 

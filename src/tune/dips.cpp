@@ -70,6 +70,10 @@ std::vector<Dip> find_dips(const JudgedEvidence& evidence, std::string_view sett
   const auto measured_again = [&](std::int32_t batch) {
     return std::ranges::find(input.measured_again, batch) != input.measured_again.end();
   };
+  const auto out_of_time = [&](std::int32_t batch) {
+    return setting == kPerBatchTable &&
+           std::ranges::find(input.out_of_time, batch) != input.out_of_time.end();
+  };
   std::vector<Dip> dips;
   const JudgedCell* before = nullptr;
   for (const std::int32_t batch : evidence.batches()) {
@@ -89,7 +93,10 @@ std::vector<Dip> find_dips(const JudgedEvidence& evidence, std::string_view sett
            .effect = fall,
            .introduced = setting != input.deployed && deployed_fall - fall > tolerance(*before, *after, rule),
            .measured_again = measured_again(before->evidence.batch) && measured_again(batch),
-           .cause = likely_cause(*before, *after, input.capture_ceiling)});
+           .out_of_time = out_of_time(batch),
+           .cause = out_of_time(batch)
+                        ? fmt::format("out of time: batch {} was not searched to the end", batch)
+                        : likely_cause(*before, *after, input.capture_ceiling)});
     }
     before = after;
   }

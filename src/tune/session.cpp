@@ -1,25 +1,20 @@
 #include "tune/session.h"
 
 #include <algorithm>
-#include <map>
 #include <random>
 #include <set>
 
 #include "core/errors.h"
 #include "measure/timers.h"
+#include "tune/elimination.h"
 
 namespace wavefill {
 namespace {
 
 constexpr std::int32_t kMaxCallsPerSample = 10000;
 
-// Elimination: looked at every so many rounds, with at least so many samples, and only of an arm that the
-// interval puts this far behind the leader. 99.9 % because it is asked again and again.
+// Looking less often costs less, and eliminates less often by luck.
 constexpr std::int32_t kEliminationEvery = 4;
-constexpr std::size_t kEliminationSamples = 6;
-constexpr double kClearLoss = 0.03;
-constexpr double kEliminationConfidence = 0.999;
-constexpr std::int32_t kEliminationResamples = 1000;
 
 // If nearly every round is contaminated, no arm ever has its samples: rounds are limited as well.
 constexpr std::int32_t kMaxRoundsPerSample = 2;
@@ -47,15 +42,18 @@ class Session {
   }
 
   Result<SessionOutcome> run() {
-    absorb_earlier();
+    spec_.first_round > 0 ? go_on() : absorb_earlier();
     start_us_ = context_.workbench.now_us();
     if (num_active() > 0) WAVEFILL_RETURN_IF_ERROR(warm_up());
+    deadline_us_ = spec_.deadline_us;
     WAVEFILL_RETURN_IF_ERROR(stop_arms());
     while (num_active() > 0 && !outcome_.cancelled) {
       WAVEFILL_RETURN_IF_ERROR(measure_round());
       WAVEFILL_RETURN_IF_ERROR(stop_arms());
     }
     outcome_.calls_per_sample = std::max(1, outcome_.calls_per_sample);
+    outcome_.next_round = next_round_;
+    outcome_.samples_here = samples_here_;
     if (!clocks_mhz_.empty()) outcome_.clock_mhz = median(clocks_mhz_);
     return std::move(outcome_);
   }
@@ -66,6 +64,11 @@ class Session {
       if (arm.candidate->name == setting && arm.replica == replica) return &arm;
     }
     return nullptr;
+  }
+
+  void go_on() {
+    next_round_ = spec_.first_round;
+    outcome_.calls_per_sample = spec_.calls_per_sample;
   }
 
   void absorb_earlier() {
@@ -86,11 +89,18 @@ class Session {
     outcome_.contaminated_rounds = static_cast<std::int32_t>(contaminated_rounds.size());
     outcome_.rounds = static_cast<std::int32_t>(clean_rounds.size());
     if (context_.request.count_contaminated) outcome_.rounds += outcome_.contaminated_rounds;
+    // A reference has ended for good only if nothing is left to be compared with it.
+    absorb_ends(false);
+    if (running_candidates().empty()) absorb_ends(true);
+  }
+
+  void absorb_ends(bool of_references) {
     for (const ArmEnd& end : context_.earlier.ends) {
       const bool is_final = end.reason == StopReason::precision || end.reason == StopReason::max_samples ||
                             end.reason == StopReason::eliminated;
       if (end.phase != spec_.phase || end.batch != spec_.batch || !is_final) continue;
-      if (Arm* arm = find_arm(end.setting, end.replica); arm != nullptr) arm->stop = end.reason;
+      Arm* arm = find_arm(end.setting, end.replica);
+      if (arm != nullptr && arm->is_reference == of_references) arm->stop = end.reason;
     }
   }
 
@@ -169,6 +179,7 @@ class Session {
     WAVEFILL_RETURN_IF_ERROR(context_.sink.record(round));
     ++next_round_;
     ++rounds_here_;
+    samples_here_ += std::ssize(round);
     if (report.contaminated) {
       ++outcome_.contaminated_rounds;
       outcome_.contamination = report.reason;
@@ -187,6 +198,12 @@ class Session {
   // Candidates first; the references go on while a candidate does.
   Status stop_arms() {
     if (outcome_.cancelled) return stop_all(StopReason::cancelled);
+    for (Arm& arm : outcome_.arms) {
+      if (arm.stop == StopReason::none && is_clear_loser(arm)) {
+        WAVEFILL_RETURN_IF_ERROR(stop(arm, StopReason::eliminated));
+      }
+    }
+    WAVEFILL_RETURN_IF_ERROR(focus());
     for (const bool references : {false, true}) {
       const bool waits = references && std::ranges::any_of(outcome_.arms, [](const Arm& arm) {
                            return !arm.is_reference && arm.stop == StopReason::none;
@@ -203,52 +220,78 @@ class Session {
   }
 
   StopReason reason_to_stop(const Arm& arm) const {
-    if (is_clear_loser(arm)) return StopReason::eliminated;
     const double elapsed_us = context_.workbench.now_us() - start_us_;
-    const StopReason reason =
-        should_stop(rule_, times(arm.samples), elapsed_us, spec_.deadline_us - start_us_);
+    const StopReason reason = should_stop(rule_, times(arm.samples), elapsed_us, deadline_us_ - start_us_);
     if (reason == StopReason::precision || reason == StopReason::max_samples) return reason;
     if (next_round_ < context_.request.verdict.min_samples) return StopReason::none;
     return rounds_here_ >= kMaxRoundsPerSample * rule_.max_samples ? StopReason::time_budget : reason;
   }
 
   bool is_clear_loser(const Arm& arm) const {
-    if (arm.is_reference || !arm.may_be_eliminated || arm.samples.size() < kEliminationSamples ||
-        next_round_ % kEliminationEvery != 0) {
-      return false;
-    }
+    if (arm.is_reference || !arm.may_be_eliminated || arm.samples.size() < kGulfSamples) return false;
     const Arm* leader = nullptr;
     double leader_us = 0.0;
     for (const Arm& other : outcome_.arms) {
-      if (other.samples.size() < kEliminationSamples || other.replica != 0) continue;
+      if (other.samples.size() < kGulfSamples || other.replica != 0) continue;
       const double us = median(times(other.samples));
       if (leader != nullptr && us >= leader_us) continue;
       leader = &other;
       leader_us = us;
     }
     if (leader == nullptr || leader == &arm) return false;
-    const Interval interval = effect_interval(leader->samples, arm.samples);
-    return interval.high < -kClearLoss;
+    if (beyond_gulf(leader->samples, arm.samples)) return true;
+    return next_round_ % kEliminationEvery == 0 &&
+           clearly_slower(leader->samples, arm.samples, context_.request.seed);
   }
 
-  Interval effect_interval(const std::vector<TimedSample>& leader,
-                           const std::vector<TimedSample>& arm) const {
-    std::map<std::int32_t, double> leader_us;
-    for (const TimedSample& sample : leader) leader_us.emplace(sample.round, sample.us);
-    std::vector<double> numerator;
-    std::vector<double> denominator;
-    for (const TimedSample& sample : arm) {
-      const auto found = leader_us.find(sample.round);
-      if (found == leader_us.end()) continue;
-      numerator.push_back(found->second);
-      denominator.push_back(sample.us);
+  // Time until every candidate still running has the samples that a verdict takes.
+  double us_until_enough() const {
+    const std::int32_t enough = std::min(rule_.min_samples, rule_.max_samples);
+    std::int32_t rounds = 0;
+    for (const Arm& arm : outcome_.arms) {
+      if (arm.is_reference || arm.stop != StopReason::none) continue;
+      rounds = std::max(rounds, enough - static_cast<std::int32_t>(arm.samples.size()));
     }
-    if (numerator.size() < kEliminationSamples) return {};
-    const RatioEstimate estimate = ratio_of_medians(numerator, denominator, Pairing::by_index,
-                                                    {.confidence = kEliminationConfidence,
-                                                     .resamples = kEliminationResamples,
-                                                     .seed = context_.request.seed});
-    return {estimate.interval.low - 1.0, estimate.interval.high - 1.0};
+    const double sample_us = (context_.workbench.now_us() - start_us_) / static_cast<double>(samples_here_);
+    return sample_us * rounds * num_active();
+  }
+
+  std::vector<Arm*> running_candidates() {
+    std::vector<Arm*> running;
+    for (Arm& arm : outcome_.arms) {
+      if (!arm.is_reference && arm.stop == StopReason::none) running.push_back(&arm);
+    }
+    return running;
+  }
+
+  bool beats_deployed(const Arm& arm) const {
+    const auto deployed = std::ranges::find_if(
+        outcome_.arms, [](const Arm& other) { return other.is_reference && other.replica == 0; });
+    return deployed != outcome_.arms.end() && !deployed->samples.empty() &&
+           median(times(arm.samples)) < median(times(deployed->samples));
+  }
+
+  // Where the share is too short for verdicts on all, the slowest leave the rest of it to the others. The
+  // last one may go on to the last deadline, if it is ahead of the deployed setting: nothing else could
+  // change what is served here.
+  Status focus() {
+    if (spec_.last_deadline_us <= 0.0 || samples_here_ == 0) return {};
+    for (;;) {
+      const double now_us = context_.workbench.now_us();
+      const double needed_us = us_until_enough();
+      if (now_us + needed_us <= deadline_us_) return {};
+      const std::vector<Arm*> running = running_candidates();
+      const auto is_new = [](const Arm* arm) { return arm->samples.size() < kGulfSamples; };
+      if (running.empty() || std::ranges::any_of(running, is_new)) return {};
+      if (running.size() == 1) {
+        const bool fits = now_us + needed_us <= spec_.last_deadline_us;
+        if (fits && beats_deployed(*running.front())) deadline_us_ = now_us + needed_us;
+        return {};
+      }
+      Arm* slowest =
+          *std::ranges::max_element(running, {}, [](const Arm* arm) { return median(times(arm->samples)); });
+      WAVEFILL_RETURN_IF_ERROR(stop(*slowest, StopReason::time_budget));
+    }
   }
 
   Status stop(Arm& arm, StopReason reason) {
@@ -276,8 +319,10 @@ class Session {
   SessionOutcome outcome_;
   std::vector<double> clocks_mhz_;
   std::int32_t next_round_ = 0;   // after those of earlier processes
-  std::int32_t rounds_here_ = 0;  // that this process measured
+  std::int32_t rounds_here_ = 0;  // that this session measured
+  std::int64_t samples_here_ = 0;
   double start_us_ = 0.0;
+  double deadline_us_ = 0.0;
 };
 
 }  // namespace

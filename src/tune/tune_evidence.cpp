@@ -90,14 +90,14 @@ DecisionInput full_evidence(const TuneRequest& request, const std::vector<BatchR
     const auto batch = std::ranges::find(batches, entry.batch, &BatchResult::batch);
     Evidence* deployed = find_evidence(input, batch->arms.front().candidate.name, entry.batch);
     const ConfirmResult* again = find_confirmed(confirmed, entry.batch);
-    if (deployed == nullptr || again == nullptr) continue;
-    append(deployed->samples, again->deployed_samples);
+    if (deployed == nullptr) continue;
+    if (again != nullptr) append(deployed->samples, again->deployed_samples);
     if (entry.setting == deployed->setting) {
       deployed->aliases.emplace_back(kPerBatchTable);
       continue;
     }
     const Evidence* measured = find_evidence(input, entry.setting, entry.batch);
-    if (measured == nullptr) continue;
+    if (measured == nullptr || again == nullptr) continue;
     Evidence whole = *measured;
     whole.setting = kPerBatchTable;
     whole.aliases.clear();

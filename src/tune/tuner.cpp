@@ -84,7 +84,7 @@ Status Tuner::measure_and_decide() {
                        "all {} rounds were contaminated ({}); wait until the machine is quiet", rounds,
                        result_.batches.back().contamination);
   }
-  const auto table = best_per_batch(input);
+  auto table = best_per_batch(input);
   if (!table.ok()) return table.status();
   const bool changes_something = std::ranges::any_of(*table, [&](const TableEntry& entry) {
     return entry.setting != batch_result(entry.batch).arms.front().candidate.name;
@@ -93,7 +93,7 @@ Status Tuner::measure_and_decide() {
     auto decision = decide(input);
     return decision.ok() ? conclude(std::move(input), std::move(*decision)) : decision.status();
   }
-  return confirm(*table);
+  return confirm(std::move(*table));
 }
 
 DecodeShape Tuner::shape_at(std::int32_t batch) const {
@@ -194,6 +194,7 @@ Status Tuner::conclude(DecisionInput input, Decision decision) {
     }
   }
   mark_arms(decision, result_.batches);
+  conclude_shortfall();
   fit();
   result_.profile = std::move(*profile);
   result_.decision = std::move(decision);

@@ -71,12 +71,14 @@ struct ArmResult {
 
 struct BatchResult {
   std::int32_t batch = 0;
+  bool is_searched = true;  // false: the budget had no room for more than the deployed setting
   Rotation rotation;
   std::vector<ArmResult> arms;           // the deployed first
   std::vector<TimedSample> a_a_samples;  // the second copy of the deployed
   Effect a_a;
-  double noise = 0.0;       // noise floor, relative
-  std::int32_t rounds = 0;  // clean ones
+  double noise = 0.0;           // noise floor, relative
+  std::int32_t next_round = 0;  // of the search: those before it are recorded
+  std::int32_t rounds = 0;      // clean ones
   std::int32_t contaminated_rounds = 0;
   std::string contamination;  // the last reason
   double clock_mhz = 0.0;     // of the device meanwhile; 0 = not said
@@ -98,6 +100,13 @@ struct ConfirmResult {
   Verdict verdict = Verdict::same;
 };
 
+// Where the budget ended before a verdict.
+struct Shortfall {
+  // At these the deployed setting stays although another could still prove faster, ascending.
+  std::vector<std::int32_t> batches;
+  double enough_us = 0.0;  // a budget that should do, as times were in this run; 0 = not known
+};
+
 struct TuneResult {
   RunId run = 0;
   bool resumed = false;
@@ -112,6 +121,7 @@ struct TuneResult {
   Decision decision;
   std::optional<Profile> profile;  // what the decision serves, as measured; absent if cancelled
   std::optional<CostFit> fit;      // absent with too few observations
+  Shortfall shortfall;
   double elapsed_us = 0.0;
 };
 

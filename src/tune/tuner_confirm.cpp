@@ -24,7 +24,7 @@ std::vector<std::int32_t> batches_to_measure_again(const Decision& decision,
                                                    const std::vector<std::int32_t>& already) {
   std::vector<std::int32_t> batches;
   for (const Dip& dip : decision.dips) {
-    if (dip.setting != kPerBatchTable || !dip.introduced) continue;
+    if (dip.setting != kPerBatchTable || !dip.introduced || dip.out_of_time) continue;
     for (const std::int32_t batch : {dip.batch_before, dip.batch}) {
       if (std::ranges::find(already, batch) == already.end()) batches.push_back(batch);
     }
@@ -32,6 +32,11 @@ std::vector<std::int32_t> batches_to_measure_again(const Decision& decision,
   std::ranges::sort(batches);
   batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
   return batches;
+}
+
+TableEntry deployed_entry(const BatchResult& batch) {
+  const Candidate& deployed = batch.arms.front().candidate;
+  return {batch.batch, deployed.name, deployed.waves.num_splits};
 }
 
 }  // namespace
@@ -51,6 +56,9 @@ Status Tuner::confirm_batch(Phase phase, const TableEntry& entry, std::int32_t p
                     .stop = StopReason::none});
   }
   SessionSpec spec = session_spec(phase, entry.batch, place, deadline_us);
+  if (phase == Phase::confirm) {
+    spec.last_deadline_us = start_us_ + request_.budget_us * (kSearchShare + kConfirmShare);
+  }
   // The deployed setting alone has nothing to be compared with: a few rounds say what the table does here.
   if (arms.size() == 1) spec.max_samples = request_.stop.min_samples;
   auto outcome = measure_arms(context(), spec, std::move(arms));
@@ -70,18 +78,45 @@ Status Tuner::confirm_batch(Phase phase, const TableEntry& entry, std::int32_t p
   return {};
 }
 
-Status Tuner::confirm(const std::vector<TableEntry>& table) {
+// What the table changes comes first. A winner that there is no time to measure again is not served; where
+// the deployed setting stays, its samples of the search will do.
+Status Tuner::confirm(std::vector<TableEntry> table) {
   phase_start_us_ = workbench_.now_us();
+  const double end_us = start_us_ + request_.budget_us;
   const double phase_deadline_us = start_us_ + request_.budget_us * (kSearchShare + kConfirmShare);
+  std::vector<TableEntry*> order;
+  for (TableEntry& entry : table) order.push_back(&entry);
+  std::ranges::reverse(order);  // as in the search: where time ends, throughput rises with the batch
+  const auto changes = [this](const TableEntry* entry) {
+    return entry->setting != batch_result(entry->batch).arms.front().candidate.name;
+  };
+  std::ranges::stable_partition(order, changes);
   std::vector<std::int32_t> left;
-  for (const TableEntry& entry : table) left.push_back(entry.batch);
-  for (std::size_t i = 0; i < table.size(); ++i) {
+  for (const TableEntry* entry : order) left.push_back(entry->batch);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const double now_us = workbench_.now_us();
+    if (now_us >= (changes(order[i]) ? end_us : phase_deadline_us)) {
+      if (changes(order[i])) note_shortfall(order[i]->batch);
+      *order[i] = deployed_entry(batch_result(order[i]->batch));
+      continue;
+    }
     const double deadline_us = share_deadline(phase_deadline_us, std::span(left).subspan(i));
     WAVEFILL_RETURN_IF_ERROR(
-        confirm_batch(Phase::confirm, table[i], static_cast<std::int32_t>(i), deadline_us));
+        confirm_batch(Phase::confirm, *order[i], static_cast<std::int32_t>(i), deadline_us));
     if (result_.cancelled) return {};
   }
-  return settle(table);
+  return settle(std::move(table));
+}
+
+// Of the batches without a verdict, those at which the table keeps the deployed setting.
+std::vector<std::int32_t> Tuner::out_of_time(const std::vector<TableEntry>& table) {
+  std::vector<std::int32_t> batches;
+  for (const TableEntry& entry : table) {
+    const std::vector<std::int32_t>& without = result_.shortfall.batches;
+    const bool keeps = entry == deployed_entry(batch_result(entry.batch));
+    if (keeps && std::ranges::find(without, entry.batch) != without.end()) batches.push_back(entry.batch);
+  }
+  return batches;
 }
 
 // Each turn takes one entry back to the deployed setting, which was measured beside it, or measures some
@@ -90,33 +125,32 @@ Status Tuner::settle(std::vector<TableEntry> table) {
   std::vector<std::int32_t> measured_again;
   for (;;) {
     DecisionInput input = full_evidence(request_, result_.batches, result_.confirmed, table, measured_again);
+    input.out_of_time = out_of_time(table);
     auto decision = decide(input);
     if (!decision.ok()) return decision.status();
     const auto entry = std::ranges::find(table, unconfirmed_batch(*decision), &TableEntry::batch);
     if (entry != table.end()) {
-      const Candidate& deployed = batch_result(entry->batch).arms.front().candidate;
-      *entry = {entry->batch, deployed.name, deployed.waves.num_splits};
+      *entry = deployed_entry(batch_result(entry->batch));
       continue;
     }
     const std::vector<std::int32_t> again = batches_to_measure_again(*decision, measured_again);
     if (again.empty()) return conclude(std::move(input), std::move(*decision));
-    WAVEFILL_RETURN_IF_ERROR(measure_again(table, again));
-    if (result_.cancelled) return {};
-    measured_again.insert(measured_again.end(), again.begin(), again.end());
+    for (std::size_t i = 0; i < again.size(); ++i) {
+      const auto place = static_cast<std::int32_t>(i);
+      WAVEFILL_RETURN_IF_ERROR(
+          measure_again(*std::ranges::find(table, again[i], &TableEntry::batch), place, again.size() - i));
+      if (result_.cancelled) return {};
+      measured_again.push_back(again[i]);
+    }
   }
 }
 
-// With all the time that is left.
-Status Tuner::measure_again(const std::vector<TableEntry>& table, const std::vector<std::int32_t>& batches) {
-  const double end_us = start_us_ + request_.budget_us;
-  for (std::size_t i = 0; i < batches.size() && !result_.cancelled; ++i) {
-    const auto entry = std::ranges::find(table, batches[i], &TableEntry::batch);
-    const double now_us = workbench_.now_us();
-    const double share_us = std::max(0.0, end_us - now_us) / static_cast<double>(batches.size() - i);
-    WAVEFILL_RETURN_IF_ERROR(
-        confirm_batch(Phase::dip, *entry, static_cast<std::int32_t>(i), now_us + share_us));
-  }
-  return {};
+// `left`: batches that share the time that is left, this one among them. Without any, a few rounds are
+// measured all the same: a fall that nobody has looked at again would refuse the whole table.
+Status Tuner::measure_again(const TableEntry& entry, std::int32_t place, std::size_t left) {
+  const double now_us = workbench_.now_us();
+  const double left_us = std::max(0.0, start_us_ + request_.budget_us - now_us);
+  return confirm_batch(Phase::dip, entry, place, now_us + left_us / static_cast<double>(left));
 }
 
 }  // namespace wavefill

@@ -1,5 +1,5 @@
-// One run of the tuner. The parts of its work stand in tuner.cpp (frame and conclusion), tuner_search.cpp and
-// tuner_confirm.cpp.
+// One run of the tuner. The parts of its work stand in tuner.cpp (frame and conclusion), tuner_search.cpp,
+// tuner_budget.cpp (what the search may spend, and on which batch) and tuner_confirm.cpp.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "tune/batch_costs.h"
 #include "tune/fit.h"
 #include "tune/session.h"
 #include "tune/tuner.h"
@@ -31,19 +32,42 @@ class Tuner {
   Status begin();
   Status measure_and_decide();
 
+  // What a batch may have. `place`: how many batches had their turn before it.
+  struct Turn {
+    std::int32_t batch = 0;
+    std::int32_t place = 0;
+    double deadline_us = 0.0;       // of its share
+    double last_deadline_us = 0.0;  // what the least that is due to later batches leaves
+  };
+
   Status search();
-  // `place`: how many batches were searched before this one.
-  Status search_batch(std::size_t batch_idx, std::int32_t place, double deadline_us);
+  Status search_batch(const Turn& turn);
+  Result<BatchResult> begin_batch(const Turn& turn);
+  Result<BatchResult> begin_again(BatchResult batch);
+  Status verify_all(BatchResult& batch);
+  Status measure_batch(BatchResult& batch, const Turn& turn);
+
+  SearchEffort effort_for(const std::vector<Candidate>& candidates, const Turn& turn) const;
+  double least_due_us(std::span<const std::int32_t> batches) const;
+  bool is_known_from_before(std::int32_t batch) const;
+  Status spend_rest(double deadline_us, const std::vector<std::int32_t>& order);
+  std::vector<std::int32_t> open_batches() const;
+  double once_more_us(const BatchResult& batch) const;
+  void note_shortfall(std::int32_t batch);
+  void conclude_shortfall();
+
   CostModel known_model(const DecodeShape& shape);
   std::vector<FitObservation> observations() const;
   Result<std::vector<Candidate>> candidates_at(const DecodeShape& shape, const CostModel& model) const;
   Status verify(std::int32_t batch, ArmResult& arm);
   void keep_search(BatchResult& batch, SessionOutcome& outcome);
+  void summarise(BatchResult& batch) const;
 
-  Status confirm(const std::vector<TableEntry>& table);
+  Status confirm(std::vector<TableEntry> table);
   Status confirm_batch(Phase phase, const TableEntry& entry, std::int32_t place, double deadline_us);
+  std::vector<std::int32_t> out_of_time(const std::vector<TableEntry>& table);
   Status settle(std::vector<TableEntry> table);
-  Status measure_again(const std::vector<TableEntry>& table, const std::vector<std::int32_t>& batches);
+  Status measure_again(const TableEntry& entry, std::int32_t place, std::size_t left);
   Status conclude(DecisionInput input, Decision decision);
   void fit();
 
@@ -64,6 +88,8 @@ class Tuner {
   double start_us_ = 0.0;
   double phase_start_us_ = 0.0;
   std::int64_t new_samples_ = 0;
+  BatchCosts costs_;
+  BatchCost cost_;                  // of the batch being searched, as far as it is known
   std::optional<CostFit> fitted_;   // absent: too little is known, or it fits too badly
   std::size_t fitted_batches_ = 0;  // that it was fitted to
 };

@@ -14,16 +14,29 @@ namespace {
 constexpr double kUsefulResidual = 0.25;
 constexpr std::size_t kBatchesToFit = 3;
 
-// The smallest, the largest and the middle first: constants fitted to them are then asked about batches
-// between, not beyond.
-std::vector<std::size_t> search_order(std::size_t num_batches) {
-  std::vector<std::size_t> order;
-  const auto add_once = [&](std::size_t idx) {
-    if (std::ranges::find(order, idx) == order.end()) order.push_back(idx);
-  };
-  for (const std::size_t first : {std::size_t{0}, num_batches - 1, num_batches / 2}) add_once(first);
-  for (std::size_t idx = 0; idx < num_batches; ++idx) add_once(idx);
-  return order;
+std::vector<bool> batches_with_weight(const TuneRequest& request) {
+  std::vector<bool> have;
+  for (const std::int32_t batch : request.batches) {
+    have.push_back(request.workload.empty() ||
+                   std::ranges::any_of(request.workload, [batch](const WorkloadWeight& weight) {
+                     return weight.batch == batch && weight.weight > 0.0;
+                   }));
+  }
+  return have;
+}
+
+// What was measured while there was no time for more.
+void keep_deployed(BatchResult& from, BatchResult& to) {
+  Candidate candidate = std::move(to.arms.front().candidate);
+  to.arms.front() = std::move(from.arms.front());
+  to.arms.front().candidate = std::move(candidate);
+  to.a_a_samples = std::move(from.a_a_samples);
+  to.next_round = from.next_round;
+  to.rounds = from.rounds;
+  to.contaminated_rounds = from.contaminated_rounds;
+  to.contamination = from.contamination;
+  to.clock_mhz = from.clock_mhz;
+  to.calls_per_sample = from.calls_per_sample;
 }
 
 }  // namespace
@@ -31,13 +44,20 @@ std::vector<std::size_t> search_order(std::size_t num_batches) {
 Status Tuner::search() {
   phase_start_us_ = workbench_.now_us();
   const double phase_deadline_us = start_us_ + request_.budget_us * kSearchShare;
-  const std::vector<std::size_t> order = search_order(request_.batches.size());
-  std::vector<std::int32_t> left;
-  for (const std::size_t idx : order) left.push_back(request_.batches[idx]);
-  for (std::size_t i = 0; i < order.size() && !result_.cancelled; ++i) {
-    const double deadline_us = share_deadline(phase_deadline_us, std::span(left).subspan(i));
-    WAVEFILL_RETURN_IF_ERROR(search_batch(order[i], static_cast<std::int32_t>(i), deadline_us));
+  std::vector<std::int32_t> order;
+  for (const std::size_t idx : search_order(request_.batches.size(), batches_with_weight(request_))) {
+    order.push_back(request_.batches[idx]);
   }
+  for (std::size_t i = 0; i < order.size() && !result_.cancelled; ++i) {
+    const std::span left = std::span<const std::int32_t>(order).subspan(i);
+    const double last_deadline_us = phase_deadline_us - least_due_us(left.subspan(1));
+    WAVEFILL_RETURN_IF_ERROR(
+        search_batch({.batch = order[i],
+                      .place = static_cast<std::int32_t>(i),
+                      .deadline_us = std::min(share_deadline(phase_deadline_us, left), last_deadline_us),
+                      .last_deadline_us = last_deadline_us}));
+  }
+  WAVEFILL_RETURN_IF_ERROR(spend_rest(phase_deadline_us, order));
   std::ranges::sort(result_.batches, {}, &BatchResult::batch);
   return {};
 }
@@ -74,64 +94,123 @@ Result<std::vector<Candidate>> Tuner::candidates_at(const DecodeShape& shape, co
   return candidates_for(result_.device, result_.kernel, shape, options);
 }
 
-Status Tuner::search_batch(std::size_t batch_idx, std::int32_t place, double deadline_us) {
-  const std::int32_t batch = request_.batches[batch_idx];
+Status Tuner::search_batch(const Turn& turn) {
   ProgressUpdate update;
   update.activity = "verifying";
-  update.batch = batch;
-  update.batch_idx = place;
+  update.batch = turn.batch;
+  update.batch_idx = turn.place;
   update.num_batches = static_cast<std::int32_t>(request_.batches.size());
   report(update);
 
-  const DecodeShape shape = shape_at(batch);
+  const auto known = std::ranges::find(result_.batches, turn.batch, &BatchResult::batch);
+  const bool goes_on = known != result_.batches.end();
+  auto begun = goes_on && known->is_searched ? begin_again(std::move(*known)) : begin_batch(turn);
+  if (!begun.ok()) return begun.status();
+  BatchResult batch = std::move(*begun);
+  if (goes_on) {
+    if (!known->is_searched) keep_deployed(*known, batch);
+    result_.batches.erase(known);
+  }
+  WAVEFILL_RETURN_IF_ERROR(verify_all(batch));
+  if (result_.cancelled) return {};
+  WAVEFILL_RETURN_IF_ERROR(measure_batch(batch, turn));
+  result_.batches.push_back(std::move(batch));
+  return {};
+}
+
+// Chooses the candidates, and lays the batch ready on the device.
+Result<BatchResult> Tuner::begin_batch(const Turn& turn) {
+  const DecodeShape shape = shape_at(turn.batch);
   const CostModel model = known_model(shape);
   auto candidates = candidates_at(shape, model);
   if (!candidates.ok()) return candidates.status();
-  const auto rotation = workbench_.prepare(shape);
+  const SearchEffort effort = effort_for(*candidates, turn);
+  BatchResult batch;
+  batch.batch = turn.batch;
+  batch.is_searched = effort != SearchEffort::deployed;
+  batch.pruned_by = model.source;
+  for (Candidate& candidate : *candidates) {
+    const bool is_wanted = candidate.is_deployed || effort == SearchEffort::full ||
+                           (effort == SearchEffort::lean && candidate.is_protected());
+    if (!is_wanted) continue;
+    batch.arms.push_back({});
+    batch.arms.back().candidate = std::move(candidate);
+  }
+  return begin_again(std::move(batch));
+}
+
+Result<BatchResult> Tuner::begin_again(BatchResult batch) {
+  cost_ = {.batch = batch.batch, .candidates = static_cast<std::int32_t>(batch.arms.size())};
+  const double begin_us = workbench_.now_us();
+  const auto rotation = workbench_.prepare(shape_at(batch.batch));
   if (!rotation.ok()) return rotation.status();
   if (!rotation->cold() && !request_.allow_warm) {
-    return make_status(StatusCode::unavailable, "caches cannot be shown to be cold at batch {}: {}", batch,
-                       describe(*rotation));
+    return make_status(StatusCode::unavailable, "caches cannot be shown to be cold at batch {}: {}",
+                       batch.batch, describe(*rotation));
   }
-  BatchResult result;
-  result.batch = batch;
-  result.rotation = *rotation;
-  result.pruned_by = model.source;
-  for (Candidate& candidate : *candidates) {
-    result.arms.push_back({});
-    result.arms.back().candidate = std::move(candidate);
+  batch.rotation = *rotation;
+  cost_.setup_us = workbench_.now_us() - begin_us;
+  return batch;
+}
+
+Status Tuner::verify_all(BatchResult& batch) {
+  for (std::size_t i = 0; i < batch.arms.size(); ++i) {
     if (progress_.cancelled()) {
       result_.cancelled = true;
       return {};
     }
-    WAVEFILL_RETURN_IF_ERROR(verify(batch, result.arms.back()));
+    const double begin_us = workbench_.now_us();
+    WAVEFILL_RETURN_IF_ERROR(verify(batch.batch, batch.arms[i]));
+    const double us = workbench_.now_us() - begin_us;
+    if (i == 0) {
+      cost_.setup_us += us;
+    } else {
+      cost_.verify_us += us / static_cast<double>(batch.arms.size() - 1);
+    }
   }
+  return {};
+}
+
+Status Tuner::measure_batch(BatchResult& batch, const Turn& turn) {
   std::vector<Arm> arms;
-  for (const ArmResult& arm : result.arms) {
+  for (const ArmResult& arm : batch.arms) {
     if (!arm.verified) continue;
     const Candidate& candidate = arm.candidate;
+    // Once more only for what could still win: the others have ended, and why is on record.
+    const bool runs = candidate.is_deployed || arm.samples.empty() ||
+                      (arm.stop == StopReason::time_budget && arm.effect.effect > 0.0);
     arms.push_back({.candidate = &candidate,
                     .replica = 0,
                     .is_reference = candidate.is_deployed,
                     .may_be_eliminated = !candidate.is_deployed && !candidate.is_default,
-                    .samples = {},
-                    .stop = StopReason::none});
+                    .samples = arm.samples,
+                    .stop = runs ? StopReason::none : arm.stop});
   }
   arms.insert(arms.begin() + 1, {.candidate = arms.front().candidate,
                                  .replica = 1,
                                  .is_reference = true,
                                  .may_be_eliminated = false,
-                                 .samples = {},
+                                 .samples = batch.a_a_samples,
                                  .stop = StopReason::none});
-  auto outcome =
-      measure_arms(context(), session_spec(Phase::search, batch, place, deadline_us), std::move(arms));
+  SessionSpec spec = session_spec(Phase::search, turn.batch, turn.place, turn.deadline_us);
+  spec.last_deadline_us = std::max(turn.last_deadline_us, workbench_.now_us());
+  spec.first_round = batch.next_round;
+  spec.calls_per_sample = batch.calls_per_sample;
+  if (!batch.is_searched) spec.deadline_us = workbench_.now_us();
+  const double begin_us = workbench_.now_us();
+  auto outcome = measure_arms(context(), spec, std::move(arms));
   if (!outcome.ok()) return outcome.status();
-  keep_search(result, *outcome);
-  result_.batches.push_back(std::move(result));
+  // What an earlier process has already paid for says nothing of what is to be paid.
+  if (batch.is_searched && batch.next_round == 0 && outcome->from_earlier == 0 && outcome->samples_here > 0) {
+    cost_.sample_us = (workbench_.now_us() - begin_us) / static_cast<double>(outcome->samples_here);
+    costs_.add(cost_);
+  }
+  keep_search(batch, *outcome);
   return {};
 }
 
 Status Tuner::verify(std::int32_t batch, ArmResult& arm) {
+  if (arm.verified || arm.stop == StopReason::rejected) return {};
   const auto known = std::ranges::find_if(earlier_.verifications, [&](const Verification& verification) {
     return verification.batch == batch && verification.setting == arm.candidate.name;
   });
@@ -159,10 +238,11 @@ Status Tuner::verify(std::int32_t batch, ArmResult& arm) {
 }
 
 void Tuner::keep_search(BatchResult& batch, SessionOutcome& outcome) {
-  batch.rounds = outcome.rounds;
-  batch.contaminated_rounds = outcome.contaminated_rounds;
-  batch.contamination = outcome.contamination;
-  batch.clock_mhz = outcome.clock_mhz;
+  batch.next_round = outcome.next_round;
+  batch.rounds += outcome.rounds;
+  batch.contaminated_rounds += outcome.contaminated_rounds;
+  if (!outcome.contamination.empty()) batch.contamination = outcome.contamination;
+  if (outcome.clock_mhz > 0.0) batch.clock_mhz = outcome.clock_mhz;
   batch.calls_per_sample = outcome.calls_per_sample;
   result_.reused_measurements += outcome.from_earlier;
   result_.cancelled = result_.cancelled || outcome.cancelled;
@@ -177,6 +257,10 @@ void Tuner::keep_search(BatchResult& batch, SessionOutcome& outcome) {
       result.stop = arm.stop;
     }
   }
+  summarise(batch);
+}
+
+void Tuner::summarise(BatchResult& batch) const {
   const std::vector<TimedSample>& deployed = batch.arms.front().samples;
   if (deployed.empty()) return;
   for (ArmResult& arm : batch.arms) {

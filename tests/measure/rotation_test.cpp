@@ -100,6 +100,22 @@ TEST(Rotation, AShapeThatReadsNothingHasOneSet) {
   EXPECT_FALSE(rotation->cold());
 }
 
+// Graphs that are too short time the gaps between them; graphs that are too long make a sample longer than it
+// was asked to be, and capture calls that are hardly timed: 359 calls a graph at batch 1, where 180 were
+// wanted.
+TEST(Rotation, GraphsAreNeitherTooShortNorTooLong) {
+  EXPECT_EQ(num_graphs(1), 1);
+  EXPECT_EQ(num_graphs(47), 1);
+  EXPECT_EQ(num_graphs(48), 2);
+  EXPECT_EQ(num_graphs(2872), 59);
+  for (std::int32_t sets = 1; sets < 5000; ++sets) {
+    const std::int32_t graphs = num_graphs(sets);
+    EXPECT_GE(graphs, 1);
+    EXPECT_GE(sets / graphs, std::min(sets, kMinGraphCalls)) << sets;
+    EXPECT_LE(sets / graphs, 2 * kGraphCalls) << sets;
+  }
+}
+
 // "Cold" rests on this: a page, and so a line, is read by one set only, and by it once a token.
 TEST(RotatingCache, NoTwoSetsShareAPageAndNoTokenIsReadTwice) {
   const DecodeShape shape = shape_of(3, 70, 0);

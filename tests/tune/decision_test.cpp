@@ -54,6 +54,38 @@ Measured base(std::uint64_t seed) {
   return measured;
 }
 
+// The noise of a gain of 200 % is three times that of the time it comes from.
+TEST(Decision, TiesAreTiesHoweverSlowTheDeployedIs) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Measured measured(seed);
+    measured.input.deployed = "fixed=1";
+    measured.add("fixed=1", 1, 300.0, 1).add("fixed=4", 1, 100.2, 4).add("fixed=6", 1, 100.0, 6);
+    const auto table = best_per_batch(measured.input);
+    ASSERT_TRUE(table.ok());
+    EXPECT_EQ(table->front().setting, "fixed=4") << "seed " << seed;
+  }
+}
+
+// The table falls from batch 1 to 2 because nobody had the time to improve batch 2: its cause is known.
+TEST(Decision, AFallTowardsABatchOutOfTimeRefusesNothing) {
+  Measured measured = base(3);
+  measured.add("fixed=4", 1, 70.0, 4);
+  measured.add(std::string(kPerBatchTable), 1, 70.0, 4);
+  measured.add(std::string(kPerBatchTable), 2, 166.0, 2).add(std::string(kPerBatchTable), 4, 300.0, 2);
+  measured.input.table = {{1, "fixed=4", 4}, {2, "fixed=2", 2}, {4, "fixed=2", 2}};
+  measured.input.table_only = true;
+  const Decision refused = *decide(measured.input);
+  EXPECT_TRUE(refused.keeps_deployed);
+  measured.input.out_of_time = {2};
+  const Decision taken = *decide(measured.input);
+  EXPECT_EQ(taken.decision, kPerBatchTable) << taken.summary;
+  const auto dip = std::ranges::find_if(
+      taken.dips, [](const Dip& d) { return d.setting == kPerBatchTable && d.introduced; });
+  ASSERT_NE(dip, taken.dips.end());
+  EXPECT_FALSE(dip->measured_again);
+  EXPECT_EQ(dip->cause, "out of time: batch 2 was not searched to the end");
+}
+
 TEST(Decision, ATrueTwoPercentWinIsTaken) {
   int taken = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {

@@ -22,7 +22,8 @@ Environment FakeWorkbench::environment() {
   return environment;
 }
 
-Result<Rotation> FakeWorkbench::prepare(const DecodeShape&) {
+Result<Rotation> FakeWorkbench::prepare(const DecodeShape& shape) {
+  if (prepare_us) clock_us_ += prepare_us(shape.batch);
   Rotation rotation;
   rotation.num_sets = 4;
   rotation.kv_bytes_per_set = 1000;
@@ -33,7 +34,7 @@ Result<Rotation> FakeWorkbench::prepare(const DecodeShape&) {
 
 Result<VerifyOutcome> FakeWorkbench::verify(const SplitPlan& plan) {
   ++verified;
-  clock_us_ += 1000.0;
+  clock_us_ += verify_us;
   VerifyOutcome outcome;
   outcome.passed = !is_wrong || !is_wrong(plan);
   outcome.max_o_error = outcome.passed ? 1e-3 : 0.5;

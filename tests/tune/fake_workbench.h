@@ -26,6 +26,8 @@ class FakeWorkbench : public Workbench {
   std::function<bool(const SplitPlan&)> is_wrong;           // default: never
   std::function<bool(std::int32_t round)> is_contaminated;  // counts every watched round; default: never
   std::function<double(double now_us)> clock_mhz;           // as watched; default: not said
+  std::function<double(std::int32_t batch)> prepare_us;     // default: no time
+  double verify_us = 1000.0;
   bool warm = false;
   std::uint64_t seed = 1;
 
