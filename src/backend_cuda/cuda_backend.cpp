@@ -143,6 +143,10 @@ class CudaBackend final : public Backend {
     if (!params.ok()) return params.status();
     if (args.check_indices) WAVEFILL_RETURN_IF_ERROR(check_indices(*params, args.shape, stream));
     params->plan = placed;
+    if (!plan.batch_invariant && merges_in_cluster(**row, placed, plan.num_workers())) {
+      return launch(context(stream), (*row)->kernel.of_clusters, plan.num_workers(), &*params,
+                    placed.num_splits);
+    }
     WAVEFILL_RETURN_IF_ERROR(launch(context(stream), (*row)->kernel.kernel, plan.num_workers(), &*params));
     if (plan.num_partials() == 0) return {};
     const CombineParams combine{.output = params->output, .plan = placed};

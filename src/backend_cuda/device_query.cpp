@@ -84,6 +84,28 @@ Result<std::int32_t> query_ctas_per_sm(const KernelFunction& kernel, std::int64_
   return std::int32_t{ctas};
 }
 
+Result<std::int32_t> query_active_clusters(const KernelFunction& kernel, std::int32_t size) {
+  WAVEFILL_CUDA_RETURN_IF_ERROR(
+      cudaFuncSetAttribute(kernel.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {static_cast<unsigned>(size), 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(size));
+  config.blockDim = dim3(static_cast<unsigned>(kernel.threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(kernel.smem_bytes);
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  int clusters = 0;
+  const cudaError_t error = cudaOccupancyMaxActiveClusters(&clusters, kernel.function, &config);
+  if (error == cudaErrorInvalidClusterSize) {
+    (void)cudaGetLastError();  // it is no sticky error, and not the caller's
+    return std::int32_t{0};
+  }
+  WAVEFILL_CUDA_RETURN_IF_ERROR(error);
+  return std::int32_t{clusters};
+}
+
 DeviceScope::DeviceScope(int ordinal) {
   status_ = to_status(cudaGetDevice(&previous_), "cudaGetDevice");
   if (status_.ok() && previous_ != ordinal) status_ = to_status(cudaSetDevice(ordinal), "cudaSetDevice");

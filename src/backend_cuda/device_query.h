@@ -16,6 +16,10 @@ Result<DeviceSpec> query_device(int ordinal);
 // shared-memory limit on the way. Errors: unsupported (no machine code for this device).
 Result<std::int32_t> query_ctas_per_sm(const KernelFunction& kernel, std::int64_t smem_per_block_bytes);
 
+// Clusters of `size` CTAs of `kernel` that the current device holds at once; 0 if it has no such clusters.
+// Precondition: query_ctas_per_sm() of it. Errors: whatever the driver says.
+Result<std::int32_t> query_active_clusters(const KernelFunction& kernel, std::int32_t size);
+
 // Makes a device current for a scope and the one before current again.
 class DeviceScope {
  public:

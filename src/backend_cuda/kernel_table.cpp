@@ -18,6 +18,8 @@ std::vector<SplitKernel> all_split_kernels() {
 
 namespace {
 
+constexpr std::int32_t kClusterCapability = 90;
+
 bool same_tokens(const SplitKernel& a, const SplitKernel& b) {
   return a.kv_format == b.kv_format && a.d_qk == b.d_qk;
 }
@@ -29,6 +31,19 @@ void set_least_heads(std::vector<TableRow>& table) {
     });
     row.least_heads = is_smallest ? 1 : row.kernel.heads_per_cta / 2 + 1;
   }
+}
+
+Status find_active_clusters(TableRow& row, const DeviceSpec& device) {
+  const KernelFunction& kernel = row.kernel.of_clusters;
+  if (kernel.function == nullptr || device.compute_capability < kClusterCapability) return {};
+  const auto ctas = query_ctas_per_sm(kernel, device.smem_per_block_optin_bytes);
+  if (!ctas.ok()) return ctas.status();
+  for (std::int32_t size = 2; size <= kMaxClusterSplits && *ctas > 0; ++size) {
+    const auto clusters = query_active_clusters(kernel, size);
+    if (!clusters.ok()) return clusters.status();
+    row.active_clusters[static_cast<std::size_t>(size)] = *clusters;
+  }
+  return {};
 }
 
 }  // namespace
@@ -47,9 +62,15 @@ Result<std::vector<TableRow>> make_kernel_table(const DeviceSpec& device) {
                               .threads = kernel.kernel.threads,
                               .smem_bytes = kernel.kernel.smem_bytes,
                               .ctas_per_sm = *ctas}});
+    WAVEFILL_RETURN_IF_ERROR(find_active_clusters(table.back(), device));
   }
   set_least_heads(table);
   return table;
+}
+
+bool merges_in_cluster(const TableRow& row, const PlanParams& plan, std::int64_t num_workers) {
+  if (plan.items != nullptr || plan.num_splits < 2 || plan.num_splits > kMaxClusterSplits) return false;
+  return num_workers / plan.num_splits <= row.active_clusters[static_cast<std::size_t>(plan.num_splits)];
 }
 
 Status supports_shape(const TableRow& row, const DecodeShape& shape) {

@@ -1,6 +1,7 @@
 // The kernel table of one device: a row a kernel instance, read by listing, planning, tuning and tests.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "backend_cuda/kernels/kernels.h"
@@ -19,11 +20,17 @@ struct TableRow {
   // Fewer would pad more than they use, and a row with a smaller head tile takes them; the smallest head tile
   // that the device has for a format takes any number.
   std::int32_t least_heads = 1;
+  // [splits of a row]: how many clusters of so many CTAs the device holds at once; 0: rows are not merged so.
+  std::array<std::int32_t, kMaxClusterSplits + 1> active_clusters = {};
 };
 
 // The rows that the current device can run: those whose shared memory it does not have are left out.
 // Errors: unsupported (the program has no machine code for this device).
 Result<std::vector<TableRow>> make_kernel_table(const DeviceSpec& device);
+
+// Whether the CTAs of a row are to be a cluster that merges its splits: where the whole grid fits in at once.
+// (In a second wave clusters wait for each other's last CTA, and fewer SMs than all are in use.)
+bool merges_in_cluster(const TableRow& row, const PlanParams& plan, std::int64_t num_workers);
 
 // ok, or unsupported: names the parameter, its value and what the kernel takes.
 Status supports_shape(const TableRow& row, const DecodeShape& shape);

@@ -15,8 +15,8 @@ struct LaunchContext {
 
 // Every kernel here begins with wait_for_prior_grids() where the device has it, so each may be scheduled
 // while its predecessor ends. Precondition: the device is current, num_ctas >= 1, `params` is what the
-// kernel takes. Errors: whatever the driver says.
+// kernel takes, and ctas_per_cluster divides num_ctas. Errors: whatever the driver says.
 Status launch(const LaunchContext& context, const KernelFunction& kernel, std::int64_t num_ctas,
-              const void* params);
+              const void* params, std::int32_t ctas_per_cluster = 1);
 
 }  // namespace wavefill::cuda

@@ -47,10 +47,15 @@ struct PlanItem {
 };
 
 inline constexpr int kMaxUniformSplits = 64;
+inline constexpr int kMaxClusterSplits = 10;
 
 // Either a plan in device memory, or (items == nullptr) one that needs none: every row is cut at the same
 // tiles, worker (row * num_splits + split) * num_head_tiles + head_tile has that one item, and the row's
 // partials are row * num_splits + split (none if num_splits == 1).
+//
+// A kernel whose rows are clusters (C::kRowIsCluster) takes the second form with num_splits >= 2, as clusters
+// of num_splits CTAs: CTA `split` of cluster row * num_head_tiles + head_tile has that item, and there are no
+// partials.
 struct PlanParams {
   const PlanItem* items = nullptr;                  // [num_items]
   const std::int32_t* worker_begin = nullptr;       // [num_workers + 1]

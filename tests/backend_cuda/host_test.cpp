@@ -183,5 +183,23 @@ TEST(KernelTable, RefusesWhatAKernelDoesNotTakeByName) {
   EXPECT_THAT(cuda::supports_shape(row, other).message(), ::testing::HasSubstr("kv_format bf16"));
 }
 
+// Clusters that have to wait for each other's last CTA are slower than partials in the workspace.
+TEST(MergesInCluster, OnlyWhereRowsAreCutAlikeAndTheWholeGridFitsAtOnce) {
+  cuda::TableRow row;
+  row.active_clusters[3] = 5;
+  const cuda::PlanItem items[1] = {};
+  cuda::PlanParams plan;
+  plan.num_splits = 3;
+  EXPECT_TRUE(cuda::merges_in_cluster(row, plan, 15));
+  EXPECT_FALSE(cuda::merges_in_cluster(row, plan, 18));
+  plan.items = items;
+  EXPECT_FALSE(cuda::merges_in_cluster(row, plan, 15));
+  plan.items = nullptr;
+  for (const int splits : {1, 2, cuda::kMaxClusterSplits + 1, cuda::kMaxUniformSplits}) {
+    plan.num_splits = splits;
+    EXPECT_FALSE(cuda::merges_in_cluster(row, plan, splits)) << splits;
+  }
+}
+
 }  // namespace
 }  // namespace wavefill

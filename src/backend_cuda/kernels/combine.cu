@@ -25,11 +25,6 @@ __device__ __forceinline__ float warp_sum(float x) {
   return x;
 }
 
-// 2^(x - reference), 0 for an empty part whatever the reference.
-__device__ __forceinline__ float weight_towards(float x, float reference) {
-  return x == minus_infinity() ? 0.0F : exp2f(x - reference);
-}
-
 // The first kAhead partials' dims, asked for before their weights are known: one trip to the L2 less.
 struct FirstPartials {
   static constexpr int kAhead = 8;
@@ -54,7 +49,7 @@ __device__ __forceinline__ float merged_lse_log2(const float* lse, int num_parti
   for (int i = lane; i < num_partials; i += 32) {
     sum += weight_towards(lse[std::int64_t{i} * stride], largest);
   }
-  return largest + log2f(warp_sum(sum));
+  return largest + log2_approx(warp_sum(sum));
 }
 
 // A weight of 0 leaves its partial out whatever it holds: an empty part was never written.

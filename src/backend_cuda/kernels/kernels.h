@@ -11,10 +11,10 @@ namespace wavefill::cuda {
 
 // Something that can be launched. `function` is a __global__ function's address on the host.
 struct KernelFunction {
-  const char* name;
-  const void* function;
-  std::int32_t threads;
-  std::int64_t smem_bytes;  // dynamic
+  const char* name = nullptr;
+  const void* function = nullptr;
+  std::int32_t threads = 0;
+  std::int64_t smem_bytes = 0;  // dynamic
 };
 
 struct SplitKernel {
@@ -24,6 +24,8 @@ struct SplitKernel {
   std::int32_t heads_per_cta;
   std::int32_t kv_tile;
   std::int32_t only_capability = 0;  // compute capability whose own instructions it needs; 0: none
+  // The same for plans that cut all rows alike, a row a cluster that merges its splits. No function: none.
+  KernelFunction of_clusters = {};
 };
 
 std::span<const SplitKernel> split_wgmma_dsv4_kernels();

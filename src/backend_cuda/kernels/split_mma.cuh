@@ -16,6 +16,7 @@
 
 #include <cstdint>
 
+#include "backend_cuda/device/block/cluster_output.cuh"
 #include "backend_cuda/device/block/epilogue.cuh"
 #include "backend_cuda/device/block/row_loader.cuh"
 #include "backend_cuda/device/block/scores.cuh"
@@ -40,9 +41,15 @@ struct ItemPlace {
   PlanItem item;
   Quotient request;
 
-  __device__ __forceinline__ ItemPlace(const SplitParams& params, std::int32_t item_idx)
-      : item(work_item(params.plan, item_idx)), request(divide(item.row, params.output.s_q)) {}
+  __device__ __forceinline__ ItemPlace(const SplitParams& params, const PlanItem& plan_item)
+      : item(plan_item), request(divide(item.row, params.output.s_q)) {}
 };
+
+template <class C>
+__device__ __forceinline__ ItemPlace place_of_item(const SplitParams& params, std::int32_t item_idx) {
+  if constexpr (C::kRowIsCluster) return {params, work_item_of_cluster(params.plan)};
+  return {params, work_item(params.plan, item_idx)};
+}
 
 // The role of a compute warp in one item.
 template <class C>
@@ -75,12 +82,13 @@ class SplitItem {
  private:
   __device__ __forceinline__ int lane() const { return thread_ % 32; }
   __device__ __forceinline__ ItemRange items() const {
+    if constexpr (C::kRowIsCluster) return {0, 1};
     return items_of_worker(params_.plan, forget(static_cast<std::int32_t>(blockIdx.x)));
   }
 
   // Loads Q and returns how many tiles the item has.
   __device__ __forceinline__ std::int32_t begin(std::int32_t done) {
-    const ItemPlace place(params_, items().begin + done);
+    const ItemPlace place = place_of_item<C>(params_, items().begin + done);
     const RowTiles<C> row = tiles_of_row<C>(params_, place.request);
     const std::int32_t tiles = min(place.item.tile_end, row.tiles) - place.item.tile_begin;
     const int first_head = place.item.head_tile * C::kHeads;
@@ -170,7 +178,11 @@ class SplitItem {
 
   __device__ __forceinline__ void finish(std::int32_t done) {
     publish_sums<C>(shared_, SoftmaxPlace<C>(thread_), softmax_, warp_);
-    const ItemPlace place(params_, items().begin + done);
+    if constexpr (C::kRowIsCluster) {
+      finish_in_cluster();
+      return;
+    }
+    const ItemPlace place = place_of_item<C>(params_, items().begin + done);
     const int first_head = place.item.head_tile * C::kHeads;
     named_barrier<C::kComputeThreads>();
     finish_heads<C>(shared_, params_.output, place.item, place.request, first_head, thread_);
@@ -178,6 +190,31 @@ class SplitItem {
     store_output<C>(o_, shared_, params_.output, place.item, place.request, first_head, unit_,
                     slice_ * kSliceDims + group_ * C::kWarpDims, lane());
     named_barrier<C::kComputeThreads>();
+  }
+
+  // Precondition: publish_sums().
+  __device__ __forceinline__ void finish_in_cluster() {
+    const ItemPlace place = place_of_item<C>(params_, 0);
+    const int first_head = place.item.head_tile * C::kHeads;
+    const int first_dim = slice_ * kSliceDims + group_ * C::kWarpDims;
+    ClusterEnd<C>& end = cluster_end(shared_);
+    const bool has_head = thread_ < C::kHeads && first_head + thread_ < params_.output.num_heads;
+    // Asked for before everything else, since it may come from DRAM.
+    const float sink_log2 = has_head ? sink_log2_of(params_.output, first_head + thread_) : 0.0F;
+    find_largest<C>(shared_, o_, unit_, lane());
+    named_barrier<C::kComputeThreads>();
+    if (has_head) {
+      end.weights.sink_log2[thread_] = sink_log2;
+      finish_head_in_cluster<C>(shared_, end.partial, thread_);
+    }
+    named_barrier<C::kComputeThreads>();
+    stage_output<C>(end.partial, o_, shared_, unit_, first_dim, lane());
+    cluster_arrive();
+    cluster_wait();
+    merge_in_cluster<C::kHeads, 1, C::kComputeThreads>(params_.plan.num_splits, params_.output, end.partial,
+                                                       end.weights, first_head, thread_, place.request);
+    cluster_arrive_relaxed();
+    cluster_wait();  // until nobody reads this CTA's memory any more
   }
 
   const SplitParams& params_;
@@ -205,10 +242,10 @@ __device__ __forceinline__ void init_barriers(SplitShared<C>& shared) {
 // The role of a loader warp: all of the CTA's items.
 template <class C>
 __device__ __forceinline__ void load_items(const SplitParams& params, SplitShared<C>& shared, int loader) {
-  const ItemRange items = items_of_worker(params.plan, static_cast<std::int32_t>(blockIdx.x));
+  const ItemRange items = items_of_cta<C>(params.plan);
   RowLoader<C> rows(params, shared, loader, static_cast<int>(threadIdx.x) % 32);
   for (std::int32_t i = items.begin; i < items.end; ++i) {
-    const ItemPlace place(params, i);
+    const ItemPlace place = place_of_item<C>(params, i);
     const RowTiles<C> row = tiles_of_row<C>(params, place.request);
     const std::int32_t end = min(place.item.tile_end, row.tiles);
     if (end > place.item.tile_begin) rows.run(row, place.item.tile_begin, end);
@@ -224,10 +261,7 @@ __device__ __forceinline__ void compute_items(const SplitParams& params, SplitSh
 }
 
 template <class C>
-__global__ void __launch_bounds__(C::kThreads, resident_ctas<C>())
-    split_mma_kernel(const __grid_constant__ SplitParams params) {
-  extern __shared__ uint4 shared_memory[];
-  auto& shared = *reinterpret_cast<SplitShared<C>*>(shared_memory);
+__device__ __forceinline__ void run_split(const SplitParams& params, SplitShared<C>& shared) {
   allow_next_grid();
   init_barriers<C>(shared);
   wait_for_prior_grids();
@@ -237,6 +271,15 @@ __global__ void __launch_bounds__(C::kThreads, resident_ctas<C>())
     load_items<C>(params, shared, warp - C::kComputeWarps);
   } else {
     compute_items<C>(params, shared, warp);
+  }
+}
+
+template <class C>
+__global__ void __launch_bounds__(C::kThreads, resident_ctas<C>())
+    split_mma_kernel(const __grid_constant__ SplitParams params) {
+  extern __shared__ uint4 shared_memory[];
+  if constexpr (!C::kRowIsCluster || kHasClusters) {
+    run_split<C>(params, *reinterpret_cast<SplitShared<C>*>(shared_memory));
   }
 }
 

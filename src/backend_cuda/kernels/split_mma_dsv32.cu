@@ -14,9 +14,9 @@ using Dsv32 = SplitConfig<KvFormat::fp8_tile128_rope_bf16_inline, 576, kHeads, k
 std::span<const SplitKernel> split_mma_dsv32_kernels() {
   static const SplitKernel kernels[] = {
       split_mma_instance<Dsv32<32, 32, 4, 1, false, 0>>("mma_dsv32_h32"),
-      split_mma_instance<Dsv32<16, 32, 3, 2, true, 1>>("mma_dsv32_h16"),
+      split_mma_instance_with_clusters<Dsv32<16, 32, 3, 2, true, 1>>("mma_dsv32_h16"),
       split_mma_instance<Dsv32<16, 16, 3, 2, true, 1>>("mma_dsv32_h16_small"),
-      split_mma_instance<Dsv32<8, 32, 3, 2, true, 0>>("mma_dsv32_h8"),
+      split_mma_instance_with_clusters<Dsv32<8, 32, 3, 2, true, 0>>("mma_dsv32_h8"),
   };
   return kernels;
 }

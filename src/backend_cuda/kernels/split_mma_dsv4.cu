@@ -15,10 +15,10 @@ using Dsv4 = SplitConfig<KvFormat::fp8_tile64_rope_bf16_footer, 512, kHeads, kTi
 std::span<const SplitKernel> split_mma_dsv4_kernels() {
   static const SplitKernel kernels[] = {
       split_mma_instance<Dsv4<32, 32, 4, 1, false, 1, 0>>("mma_dsv4_h32"),
-      split_mma_instance<Dsv4<16, 32, 5, 1, true, 2, 0>>("mma_dsv4_h16_w16"),
-      split_mma_instance<Dsv4<16, 32, 3, 2, true, 1, 1>>("mma_dsv4_h16"),
+      split_mma_instance_with_clusters<Dsv4<16, 32, 5, 1, true, 2, 0>>("mma_dsv4_h16_w16"),
+      split_mma_instance_with_clusters<Dsv4<16, 32, 3, 2, true, 1, 1>>("mma_dsv4_h16"),
       split_mma_instance<Dsv4<16, 16, 3, 2, true, 1, 1>>("mma_dsv4_h16_small"),
-      split_mma_instance<Dsv4<8, 32, 4, 2, true, 1, 1>>("mma_dsv4_h8"),
+      split_mma_instance_with_clusters<Dsv4<8, 32, 4, 2, true, 1, 1>>("mma_dsv4_h8"),
   };
   return kernels;
 }

@@ -7,16 +7,22 @@
 namespace wavefill::cuda {
 
 template <class C>
+KernelFunction split_wgmma_function(const char* name) {
+  return {.name = name,
+          .function = reinterpret_cast<const void*>(&split_wgmma_kernel<C>),
+          .threads = C::kThreads,
+          .smem_bytes = sizeof(WgmmaShared<C>)};
+}
+
+template <class C>
 SplitKernel split_wgmma_instance(const char* name) {
-  return {.kernel = {.name = name,
-                     .function = reinterpret_cast<const void*>(&split_wgmma_kernel<C>),
-                     .threads = C::kThreads,
-                     .smem_bytes = sizeof(WgmmaShared<C>)},
+  return {.kernel = split_wgmma_function<C>(name),
           .kv_format = C::kFormat,
           .d_qk = C::kDims,
           .heads_per_cta = C::kHeads,
           .kv_tile = C::kTile,
-          .only_capability = 90};
+          .only_capability = 90,
+          .of_clusters = split_wgmma_function<typename C::OfClusters>(name)};
 }
 
 }  // namespace wavefill::cuda

@@ -7,6 +7,7 @@
 #include "backend_cuda/device/block/split_config.cuh"
 #include "backend_cuda/device/block/values.cuh"
 #include "backend_cuda/device/block/work_items.cuh"
+#include "backend_cuda/device/ptx/convert.cuh"
 #include "backend_cuda/split_params.h"
 
 namespace wavefill::cuda {
@@ -17,7 +18,7 @@ inline constexpr float kLn2Device = 0.693147181F;
 // 1 / (sum + 2^(sink - reference)): the sink enters the denominator once, and 0 for a row with no keys.
 __device__ __forceinline__ float output_factor(float sum, float reference, float sink_log2) {
   if (sum == 0.0F) return 0.0F;
-  return 1.0F / (sum + (sink_log2 == minus_infinity() ? 0.0F : exp2f(sink_log2 - reference)));
+  return reciprocal_approx(sum + exp2_approx(sink_log2 - reference));
 }
 
 __device__ __forceinline__ float sink_log2_of(const OutputParams& params, int head) {
@@ -31,6 +32,11 @@ __device__ __forceinline__ void write_lse(const OutputParams& params, Quotient r
              head * params.lse_stride_head] = lse_log2 * kLn2Device;
 }
 
+// 2^(x - reference), 0 for an empty part whatever the reference.
+__device__ __forceinline__ float weight_towards(float x, float reference) {
+  return x == minus_infinity() ? 0.0F : exp2_approx(x - reference);
+}
+
 // One thread a head: its factor for O, and its log-sum-exp. Precondition: shared.sums are published.
 template <class C>
 __device__ __forceinline__ void finish_heads(SplitShared<C>& shared, const OutputParams& params,
@@ -41,7 +47,7 @@ __device__ __forceinline__ void finish_heads(SplitShared<C>& shared, const Outpu
   float sum = 0.0F;
   for (int w = 0; w < C::kComputeWarps; ++w) sum += shared.sums[w][thread];
   const float reference = shared.reference[thread];
-  const float lse_log2 = sum == 0.0F ? minus_infinity() : reference + log2f(sum);
+  const float lse_log2 = sum == 0.0F ? minus_infinity() : reference + log2_approx(sum);
   if (item.partial_idx < 0) {
     shared.factor[thread] = output_factor(sum, reference, sink_log2_of(params, head));
     write_lse(params, request, head, lse_log2);

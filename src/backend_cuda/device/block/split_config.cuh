@@ -23,8 +23,13 @@ inline constexpr int kSliceDims = kValueDim / kSlices;
 inline constexpr float kQueryScale = 0.0625F;
 
 template <KvFormat kKvFormat, int kDqk, int kHeadTile, int kKvTile, int kRingStages, int kCtasPerSm,
-          bool kQueryInRegisters, int kWarpsOfSlice, int kRecomputeAddresses>
+          bool kQueryInRegisters, int kWarpsOfSlice, int kRecomputeAddresses, bool kCluster = false>
 struct SplitConfig {
+  // A CTA has one split of its row, and the splits of a row, a cluster, merge among themselves.
+  static constexpr bool kRowIsCluster = kCluster;
+  using OfClusters = SplitConfig<kKvFormat, kDqk, kHeadTile, kKvTile, kRingStages, kCtasPerSm,
+                                 kQueryInRegisters, kWarpsOfSlice, kRecomputeAddresses, true>;
+
   static constexpr KvFormat kFormat = kKvFormat;
   static constexpr int kDims = kDqk;
   static constexpr int kHeads = kHeadTile;     // heads a CTA handles

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "backend_cuda/device/block/cluster_merge.cuh"
 #include "backend_cuda/device/block/head_weights.cuh"
 #include "backend_cuda/device/block/wgmma_config.cuh"
 #include "backend_cuda/device/block/wgmma_output.cuh"
@@ -40,8 +41,8 @@ class TileConsumer {
         row_(warp_ * 16 + lane_ / 4) {}
 
   __device__ __forceinline__ void run() {
-    const ItemRange items = items_of_worker(params_.plan, static_cast<std::int32_t>(blockIdx.x));
-    for (std::int32_t i = items.begin; i < items.end; ++i) run_item(work_item_quick(params_.plan, i));
+    const ItemRange items = items_of_cta<C>(params_.plan);
+    for (std::int32_t i = items.begin; i < items.end; ++i) run_item(work_item_quick<C>(params_.plan, i));
   }
 
  private:
@@ -248,6 +249,13 @@ class TileConsumer {
   }
 
   __device__ __forceinline__ void finish(const PlanItem& item, Quotient request) {
+    float sink_log2 = 0.0F;
+    const int own_head = static_cast<int>(threadIdx.x) % C::kHeads;
+    if constexpr (C::kRowIsCluster) {
+      // Asked for before everything else, since it may come from DRAM.
+      const int head = min(item.head_tile * C::kHeads + own_head, params_.output.num_heads - 1);
+      sink_log2 = sink_log2_of(params_.output, head);
+    }
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const float sum = sum_of_quad(heads_.sum[r]);
@@ -264,15 +272,18 @@ class TileConsumer {
       const int head = row_ + 8 * r;
       const float sum = shared_.sums[0][head] + shared_.sums[1][head];
       const float rounded = shared_.rounded_sums[0][head] + shared_.rounded_sums[1][head];
-      factor[r] = finish_head(params_.output, item, request, item.head_tile * C::kHeads + head, sum,
-                              heads_.reference[r], group_ == 0 && lane_ % 4 == 0);
+      const HeadEnd end = finish_head(params_.output, item.partial_idx < 0, item.head_tile * C::kHeads + head,
+                                      sum, heads_.reference[r]);
+      if (group_ == 0 && lane_ % 4 == 0) write_lse_of(item, request, head, end.lse_log2);
+      factor[r] = end.factor;
       if (rounded != 0.0F) factor[r] *= __fdividef(sum, rounded);
     }
-#pragma unroll
-    for (int i = 0; i < kOutputs; ++i) {
-      o_[0][i] *= factor[i / 2 % 2];
-      o_[1][i] *= factor[i / 2 % 2];
+    if constexpr (C::kRowIsCluster) {
+      cluster_end().weights.sink_log2[own_head] = sink_log2;
+      merge(factor);
+      return;
     }
+    multiply_output(factor);
     // Q has been read for the last time; each warp stages its rows in a part of it.
     constexpr std::uint32_t kStageBytes = 16 * kValueDim / C::kConsumers * 2;
     const std::uint32_t stage =
@@ -287,6 +298,46 @@ class TileConsumer {
     } else {
       store_fp32_rows(o_, rows, params_.output, item.partial_idx, lane);
     }
+  }
+
+  // What a CTA of a cluster has in the end lies where the tiles lay, which have been read for the last time:
+  // its item is its only one.
+  struct ClusterEnd {
+    StagedPartial<C::kHeads, C::kConsumers> partial;
+    ClusterWeights<C::kHeads, C::kConsumers> weights;
+  };
+  __device__ __forceinline__ ClusterEnd& cluster_end() const {
+    static_assert(sizeof(ClusterEnd) <= sizeof(shared_.tiles));
+    return *reinterpret_cast<ClusterEnd*>(shared_.tiles);
+  }
+
+  // Of head `head` of the head tile.
+  __device__ __forceinline__ void write_lse_of(const PlanItem& item, Quotient request, int head,
+                                               float lse_log2) const {
+    const OutputParams& out = params_.output;
+    const int of_row = item.head_tile * C::kHeads + head;
+    if (of_row >= out.num_heads) return;
+    if constexpr (C::kRowIsCluster) {
+      cluster_end().partial.lse[head] = lse_log2;
+    } else if (item.partial_idx < 0) {
+      write_lse(out, request, of_row, lse_log2);
+    } else {
+      out.lse_partial[std::int64_t{item.partial_idx} * out.num_heads + of_row] = lse_log2;
+    }
+  }
+
+  __device__ __forceinline__ void merge(const float (&factor)[2]) {
+    const PlanItem item = work_item_of_cluster(params_.plan);  // found again rather than kept
+    const Quotient request = divide(item.row, params_.output.s_q);
+    ClusterEnd& end = cluster_end();
+    stage_partial_rows(o_, factor, end.partial, warp_ * 16, group_, formed_here(lane_));
+    cluster_arrive();
+    cluster_wait();
+    merge_in_cluster<C::kHeads, C::kConsumers, C::kConsumers * C::kGroupThreads>(
+        params_.plan.num_splits, params_.output, end.partial, end.weights, item.head_tile * C::kHeads,
+        static_cast<int>(threadIdx.x), request);
+    cluster_arrive_relaxed();
+    cluster_wait();  // until nobody reads this CTA's memory any more
   }
 
   const SplitParams& params_;

@@ -57,9 +57,7 @@ class TileCursor {
   }
 
  private:
-  __device__ __forceinline__ ItemRange items() const {
-    return items_of_worker(params_.plan, static_cast<std::int32_t>(blockIdx.x));
-  }
+  __device__ __forceinline__ ItemRange items() const { return items_of_cta<C>(params_.plan); }
 
   // Moves this lane's place `skip` tiles on.
   __device__ __forceinline__ void move(int skip) {
@@ -86,7 +84,7 @@ class TileCursor {
 
   // An item's tiles of the main cache are run 2 i, those of the extra cache run 2 i + 1.
   __device__ __forceinline__ void find_run() {
-    const PlanItem item = work_item_quick(params_.plan, run_ / 2);
+    const PlanItem item = work_item_quick<C>(params_.plan, run_ / 2);
     const bool is_extra = run_ % 2 != 0;
     ++run_;
     const RowTiles<C> row = tiles_of_row<C>(params_, divide(item.row, params_.output.s_q));

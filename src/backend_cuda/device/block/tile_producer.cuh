@@ -123,8 +123,8 @@ class TileProducer {
   // What is read until the first token is met: a head of the first item's query, which is longer than a
   // cached row. (One place for all CTAs would be a queue at one slice of the L2.)
   __device__ __forceinline__ const std::byte* row_of_query() const {
-    const ItemRange items = items_of_worker(params_.plan, static_cast<std::int32_t>(blockIdx.x));
-    const std::int32_t row = items.begin == items.end ? 0 : work_item_quick(params_.plan, items.begin).row;
+    const ItemRange items = items_of_cta<C>(params_.plan);
+    const std::int32_t row = items.begin == items.end ? 0 : work_item_quick<C>(params_.plan, items.begin).row;
     const Quotient request = divide(row, params_.output.s_q);
     return reinterpret_cast<const std::byte*>(query_row(params_, request) +
                                               token() % params_.output.num_heads * params_.q_stride_head);

@@ -14,8 +14,12 @@
 
 namespace wavefill::cuda {
 
-template <KvFormat kKvFormat, int kDqk, int kChunksOfPart>
+template <KvFormat kKvFormat, int kDqk, int kChunksOfPart, bool kCluster = false>
 struct WgmmaConfig {
+  // A CTA has one split of its row, and the splits of a row, a cluster, merge among themselves.
+  static constexpr bool kRowIsCluster = kCluster;
+  using OfClusters = WgmmaConfig<kKvFormat, kDqk, kChunksOfPart, true>;
+
   static constexpr KvFormat kFormat = kKvFormat;
   static constexpr int kDims = kDqk;
   static constexpr int kHeads = 64;

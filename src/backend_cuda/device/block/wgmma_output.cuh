@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "backend_cuda/device/block/cluster_merge.cuh"
 #include "backend_cuda/device/block/epilogue.cuh"
 #include "backend_cuda/device/block/work_items.cuh"
 #include "backend_cuda/device/ptx/convert.cuh"
@@ -12,18 +13,18 @@
 
 namespace wavefill::cuda {
 
-// The factor of a head's O; the chosen lane writes its log-sum-exp too.
-__device__ __forceinline__ float finish_head(const OutputParams& params, const PlanItem& item,
-                                             Quotient request, int head, float sum, float reference,
-                                             bool writes) {
-  if (head >= params.num_heads) return 0.0F;
-  const float lse_log2 = sum == 0.0F ? minus_infinity() : reference + log2f(sum);
-  if (item.partial_idx < 0) {
-    if (writes) write_lse(params, request, head, lse_log2);
-    return output_factor(sum, reference, sink_log2_of(params, head));
-  }
-  if (writes) params.lse_partial[std::int64_t{item.partial_idx} * params.num_heads + head] = lse_log2;
-  return sum == 0.0F ? 0.0F : 1.0F / sum;
+// A head's log-sum-exp in base 2, and the factor of its O: of a row that is whole with the sink, of a split
+// without.
+struct HeadEnd {
+  float factor;
+  float lse_log2;
+};
+__device__ __forceinline__ HeadEnd finish_head(const OutputParams& params, bool is_whole, int head, float sum,
+                                               float reference) {
+  if (head >= params.num_heads) return {0.0F, minus_infinity()};
+  const float lse_log2 = sum == 0.0F ? minus_infinity() : reference + log2_approx(sum);
+  if (is_whole) return {output_factor(sum, reference, sink_log2_of(params, head)), lse_log2};
+  return {sum == 0.0F ? 0.0F : reciprocal_approx(sum), lse_log2};
 }
 
 // The same value, but what follows from it is not formed earlier: addresses would be held in registers
@@ -102,6 +103,41 @@ __device__ __forceinline__ void store_fp32_rows(const float (&o)[2][64], const O
             load_shared_16(staged_fp32(rows.stage, line, lane));
       }
     }
+  }
+}
+
+// The largest magnitude of row r of accumulators, over the four lanes of a head. NaN counts as nothing.
+__device__ __forceinline__ float largest_of_head(const float (&o)[2][64], int r) {
+  float largest = 0.0F;
+#pragma unroll
+  for (int i = 0; i < 64; ++i) largest = fmaxf(largest, fabsf(o[i / 32][i % 32 / 2 * 4 + 2 * r + i % 2]));
+  largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, 1));
+  return fmaxf(largest, __shfl_xor_sync(~0U, largest, 2));
+}
+
+// The warp's 16 heads from `first_head` of the head tile on, times their factors, for the CTAs of a cluster;
+// a warpgroup's dims are a unit, whose largest finite value comes to 2^8 .. 2^9.
+template <int kHeads>
+__device__ __forceinline__ void stage_partial_rows(const float (&o)[2][64], const float (&factor)[2],
+                                                   StagedPartial<kHeads, 2>& staged, int first_head, int unit,
+                                                   int lane) {
+  float scale[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const UnitPower unit_power(largest_of_head(o, r) * factor[r]);
+    scale[r] = factor[r] * unit_power.power;
+    if (lane % 4 == 0) staged.unit[unit][first_head + lane / 4 + 8 * r] = unit_power.inverse;
+  }
+  const std::uint32_t stage = shared_address(staged.o) +
+                              (first_head + lane % 16) * StagedPartial<kHeads, 2>::kHeadBytes + unit * 512 +
+                              lane / 16 * 16;
+#pragma unroll
+  for (int j = 0; j < 32; j += 2) {
+    const float* d = &o[j / 16][4 * j % 64];
+    const std::uint32_t words[4] = {
+        pack_f16x2(d[0] * scale[0], d[1] * scale[0]), pack_f16x2(d[2] * scale[1], d[3] * scale[1]),
+        pack_f16x2(d[4] * scale[0], d[5] * scale[0]), pack_f16x2(d[6] * scale[1], d[7] * scale[1])};
+    stmatrix_x4(stage + j * 16, words);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "backend_cuda/device/ptx/cluster.cuh"
 #include "backend_cuda/split_params.h"
 
 namespace wavefill::cuda {
@@ -26,8 +27,26 @@ __device__ __forceinline__ PlanItem work_item(const PlanParams& plan, std::int32
           plan.num_splits == 1 ? -1 : row_split};
 }
 
-// The same, without the two divisions where rows are whole: some hundred instructions that a CTA meets cold.
+// The one item of a CTA whose row is a cluster.
+__device__ __forceinline__ PlanItem work_item_of_cluster(const PlanParams& plan) {
+  const std::int32_t unit = cluster_idx();
+  const std::int32_t split = cluster_rank();
+  const std::int32_t row = plan.num_head_tiles == 1 ? unit : unit / plan.num_head_tiles;
+  return {row, unit - row * plan.num_head_tiles, plan.tile_begin[split], plan.tile_begin[split + 1], 0};
+}
+
+// The items of a CTA of a kernel of configuration C.
+template <class C>
+__device__ __forceinline__ ItemRange items_of_cta(const PlanParams& plan) {
+  if constexpr (C::kRowIsCluster) return {0, 1};
+  return items_of_worker(plan, static_cast<std::int32_t>(blockIdx.x));
+}
+
+// The item of a kernel of configuration C, without the two divisions where rows are whole: some hundred
+// instructions that a CTA meets cold.
+template <class C>
 __device__ __forceinline__ PlanItem work_item_quick(const PlanParams& plan, std::int32_t idx) {
+  if constexpr (C::kRowIsCluster) return work_item_of_cluster(plan);
   if (plan.items == nullptr && plan.num_splits == 1 && plan.num_head_tiles == 1) {
     return {idx, 0, plan.tile_begin[0], plan.tile_begin[1], -1};
   }

@@ -1,4 +1,5 @@
-// Number formats: conversions of pairs, one job a function. The first value of a pair is in the low half.
+// Number formats and functions of one instruction: one job a function. The first value of a pair is in the
+// low half.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -54,6 +55,20 @@ __device__ __forceinline__ uint32_t multiply_f16x2(uint32_t a, uint32_t b) {
 __device__ __forceinline__ float exp2_approx(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+// log2 x in one instruction: absolute error 2^-22 near 1, relative beyond.
+__device__ __forceinline__ float log2_approx(float x) {
+  float result;
+  asm("lg2.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+// 1 / x but for its last bit.
+__device__ __forceinline__ float reciprocal_approx(float x) {
+  float result;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
 

@@ -1,0 +1,211 @@
+// A row whose splits are the CTAs of a cluster: each leaves its partial in its own shared memory, and merges
+// some of the heads from all of them. No partials in global memory, no second kernel.
+//
+// What it costs is the way between SMs (13 to 16 bytes a cycle, measured on an H200) and code that a CTA
+// meets for the first time. So partials are exchanged in fp16, each unit of dims of a head with a power of
+// two that brings it into fp16's range: 11 bits of mantissa where the output will have 8. All loads of a
+// thread are under way together, before the weights are known; the number of splits is a template parameter.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "backend_cuda/device/block/epilogue.cuh"
+#include "backend_cuda/device/block/work_items.cuh"
+#include "backend_cuda/device/ptx/cluster.cuh"
+#include "backend_cuda/device/ptx/ldmatrix.cuh"
+#include "backend_cuda/device/ptx/mbarrier.cuh"
+#include "backend_cuda/split_params.h"
+
+namespace wavefill::cuda {
+
+// What the CTAs of a cluster read of each other: of one head tile of kHeads heads. kUnits of a head's dims
+// have a power of two each.
+template <int kHeads, int kUnits>
+struct StagedPartial {
+  static constexpr int kHeadBytes = kValueDim * 2 + 16;  // neighbouring heads begin 4 banks apart
+
+  std::byte o[kHeads * kHeadBytes];  // fp16, of heads divided by their sums, times 2^n
+  float lse[kHeads];                 // base 2
+  float unit[kUnits][kHeads];        // 2^-n
+};
+
+// The power of two by which a unit is staged whose largest magnitude, finite and not negative, is `largest`:
+// it comes to 2^8 .. 2^9 then, or as near as normal powers bring it.
+struct UnitPower {
+  float power;
+  float inverse;
+
+  __device__ __forceinline__ explicit UnitPower(float largest) {
+    const int exponent = (__float_as_int(largest) >> 23) - 127;  // -127: 0 or subnormal
+    const int n = min(8 - exponent, 126);
+    power = power_of_two(n);
+    inverse = power_of_two(-n);
+  }
+};
+
+// Of the heads that a CTA merges.
+template <int kHeads, int kUnits>
+struct ClusterWeights {
+  float weight[kUnits][kHeads][kMaxClusterSplits];  // by which a split's fp16 values are multiplied
+  float factor[kHeads];
+  float sink_log2[kHeads];  // of all heads of the tile
+};
+
+// kThreads merge kSplits partials, each at `staged` in the memory of its CTA.
+template <int kSplits, int kHeads, int kUnits, int kThreads>
+class ClusterMerge {
+ public:
+  using Staged = StagedPartial<kHeads, kUnits>;
+  using Weights = ClusterWeights<kHeads, kUnits>;
+
+  // The head tile begins at head `first_head` of the row.
+  __device__ __forceinline__ ClusterMerge(const OutputParams& out, const Staged& staged, Weights& weights,
+                                          int first_head, int thread)
+      : out_(out),
+        staged_(staged),
+        weights_(weights),
+        first_head_(first_head),
+        heads_(min(kHeads, out.num_heads - first_head)),
+        rank_(cluster_rank()),
+        thread_(thread) {}
+
+  // Precondition: all kThreads threads are here, and the cluster has met since its partials and sink_log2
+  // were written.
+  __device__ __forceinline__ void run(Quotient request) const {
+    uint4 parts[kRounds][kSplits];
+    load(parts);
+    find_weights(request);
+    named_barrier<kThreads>();
+    add_up(parts, request);
+  }
+
+ private:
+  static constexpr int kDims = 8;  // of a thread: 16 bytes of fp16
+  static constexpr int kHeadThreads = kValueDim / kDims;
+  // In each round every CTA of the cluster merges kHeadsAtOnce neighbouring heads.
+  static constexpr int kHeadsAtOnce = kThreads / kHeadThreads;
+  static constexpr int kRounds = (kHeads + kHeadsAtOnce * kSplits - 1) / (kHeadsAtOnce * kSplits);
+  static constexpr int kLanesOfHead = kSplits <= 2 ? 2 : kSplits <= 4 ? 4 : kSplits <= 8 ? 8 : 16;
+  static_assert(kThreads % kHeadThreads == 0);
+  static_assert(kRounds * kHeadsAtOnce * kLanesOfHead <= kThreads, "a lane a weight");
+
+  __device__ __forceinline__ int head_of(int round) const {
+    return (round * kSplits + rank_) * kHeadsAtOnce + thread_ / kHeadThreads;
+  }
+
+  // Without a condition: the compiler would load to other registers and wait there. Where there is no head,
+  // from this CTA's own memory: nobody waits for that load, and another CTA may have ended when it arrives.
+  __device__ __forceinline__ void load(uint4 (&parts)[kRounds][kSplits]) const {
+    const std::uint32_t own = shared_address(staged_.o) + thread_ % kHeadThreads * 16;
+    std::uint32_t at[kSplits];
+#pragma unroll
+    for (int split = 0; split < kSplits; ++split) at[split] = address_in_cluster(own, split);
+    const std::uint32_t at_own = address_in_cluster(own, rank_);
+#pragma unroll
+    for (int i = 0; i < kRounds; ++i) {
+      const int head = head_of(i);
+      const bool exists = head < heads_;
+      const int offset = exists ? head * Staged::kHeadBytes : 0;
+#pragma unroll
+      for (int split = 0; split < kSplits; ++split) {
+        parts[i][split] = load_cluster_16((exists ? at[split] : at_own) + offset);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void find_weights(Quotient request) const {
+    const int place = thread_ / kLanesOfHead;
+    const int split = thread_ % kLanesOfHead;
+    const int head = (place / kHeadsAtOnce * kSplits + rank_) * kHeadsAtOnce + place % kHeadsAtOnce;
+    const bool exists = place < kRounds * kHeadsAtOnce && head < heads_;
+    // Every lane of a warp takes part, those without a head with another's.
+    const int head_read = exists ? head : heads_ - 1;
+    const int split_read = min(split, kSplits - 1);
+    const float of_split =
+        load_cluster(address_in_cluster(shared_address(&staged_.lse[head_read]), split_read));
+    const float lse = split < kSplits ? of_split : minus_infinity();
+    float largest = lse;
+#pragma unroll
+    for (int bit = kLanesOfHead / 2; bit > 0; bit /= 2) {
+      largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, bit));
+    }
+    float sum = weight_towards(lse, largest);
+#pragma unroll
+    for (int bit = kLanesOfHead / 2; bit > 0; bit /= 2) sum += __shfl_xor_sync(~0U, sum, bit);
+    const float merged = largest == minus_infinity() ? largest : largest + log2_approx(sum);
+    if (!exists) return;
+    if (split < kSplits) {
+      const float weight = weight_towards(lse, merged);
+#pragma unroll
+      for (int unit = 0; unit < kUnits; ++unit) {
+        const std::uint32_t at = shared_address(&staged_.unit[unit][head]);
+        weights_.weight[unit][place][split] = weight * load_cluster(address_in_cluster(at, split));
+      }
+    }
+    if (split != 0) return;
+    weights_.factor[place] =
+        merged == minus_infinity() ? 0.0F : output_factor(1.0F, merged, weights_.sink_log2[head]);
+    write_lse(out_, request, first_head_ + head, merged);
+  }
+
+  __device__ __forceinline__ void add_up(const uint4 (&parts)[kRounds][kSplits], Quotient request) const {
+    const int unit = thread_ % kHeadThreads / (kHeadThreads / kUnits);
+    std::uint16_t* const row = out_.out + request.quotient * out_.out_stride_batch +
+                               request.remainder * out_.out_stride_s_q + thread_ % kHeadThreads * kDims;
+#pragma unroll
+    for (int i = 0; i < kRounds; ++i) {
+      const int head = head_of(i);
+      if (head >= heads_) return;
+      const int place = i * kHeadsAtOnce + thread_ / kHeadThreads;
+      float o[kDims] = {};
+#pragma unroll
+      for (int split = 0; split < kSplits; ++split) {
+        add_weighted(o, weights_.weight[unit][place][split], parts[i][split]);
+      }
+      const float factor = weights_.factor[place];
+      *reinterpret_cast<uint4*>(row + (first_head_ + head) * out_.out_stride_head) =
+          make_uint4(pack_bf16x2(o[0] * factor, o[1] * factor), pack_bf16x2(o[2] * factor, o[3] * factor),
+                     pack_bf16x2(o[4] * factor, o[5] * factor), pack_bf16x2(o[6] * factor, o[7] * factor));
+    }
+  }
+
+  // A weight of 0 leaves its part out whatever it holds: an empty split's values may be anything.
+  __device__ __forceinline__ static void add_weighted(float (&o)[kDims], float weight, const uint4& part) {
+    if (weight == 0.0F) return;
+    const std::uint32_t words[4] = {part.x, part.y, part.z, part.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 pair = unpack_f16x2(words[i]);
+      o[2 * i] += weight * pair.x;
+      o[2 * i + 1] += weight * pair.y;
+    }
+  }
+
+  const OutputParams& out_;
+  const Staged& staged_;
+  Weights& weights_;
+  int first_head_;
+  int heads_;
+  int rank_;
+  int thread_;
+};
+
+// The merge of a row in `num_splits` CTAs, by kThreads threads of each.
+template <int kHeads, int kUnits, int kThreads, int kSplits = 2>
+__device__ __forceinline__ void merge_in_cluster(int num_splits, const OutputParams& out,
+                                                 const StagedPartial<kHeads, kUnits>& staged,
+                                                 ClusterWeights<kHeads, kUnits>& weights, int first_head,
+                                                 int thread, Quotient request) {
+  if constexpr (kSplits <= kMaxClusterSplits) {
+    if (num_splits == kSplits) {
+      ClusterMerge<kSplits, kHeads, kUnits, kThreads>(out, staged, weights, first_head, thread).run(request);
+    } else {
+      merge_in_cluster<kHeads, kUnits, kThreads, kSplits + 1>(num_splits, out, staged, weights, first_head,
+                                                              thread, request);
+    }
+  }
+}
+
+}  // namespace wavefill::cuda

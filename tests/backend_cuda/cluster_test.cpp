@@ -1,0 +1,179 @@
+// Rows whose splits are a cluster: every split count against the fp64 oracle, values of any magnitude, and
+// when there are clusters at all.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "backend_cuda/gpu_fixture.h"
+#include "backend_cuda/kernel_table.h"
+#include "kv/byte_map.h"
+#include "oracle/case.h"
+#include "wavefill/plan.h"
+
+namespace wavefill::test {
+namespace {
+
+// Random lengths within plans that are made for all of topk, so that all rows are cut alike.
+oracle::Case short_rows(int num_heads, KvFormat format) {
+  oracle::Case c;
+  c.name = "cluster";
+  c.shape = {.batch = 2, .s_q = 2, .num_heads = num_heads, .topk = 128, .extra_topk = 512};
+  c.shape.kv_format = format;
+  c.shape.d_qk = format == KvFormat::fp8_tile64_rope_bf16_footer ? 512 : 576;
+  c.lengths = oracle::Lengths::one_empty_row;
+  c.extra_lengths = oracle::Lengths::random;
+  c.extra_indices = oracle::Indices::holes;
+  c.sink = oracle::Sink::random;
+  c.poison = c.strided = true;
+  return c;
+}
+
+class ClusterTest : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    if (backend().device().compute_capability < 90) GTEST_SKIP() << "clusters came with capability 9.0";
+  }
+
+  static bool has_clusters(const KernelSpec& kernel) {
+    const auto kernels = cuda::all_split_kernels();
+    return std::ranges::any_of(kernels, [&](const cuda::SplitKernel& k) {
+      return kernel.name == k.kernel.name && k.of_clusters.function != nullptr;
+    });
+  }
+
+  static SplitPlan plan(const KernelSpec& kernel, const DecodeShape& shape, int splits,
+                        bool batch_invariant) {
+    return make_plan({.device = backend().device(),
+                      .kernel = kernel,
+                      .shape = shape,
+                      .lengths = {},
+                      .extra_lengths = {},
+                      .setting = parse_setting(fmt::format("fixed={}", splits)).value(),
+                      .cost_model = {},
+                      .batch_invariant = batch_invariant})
+        .value();
+  }
+
+  // How many kernels the call is, its outputs written by a replay of them.
+  static std::size_t replay(const SplitPlan& plan, const DeviceInputs& device) {
+    const DeviceBuffer workspace(backend().workspace_bytes(plan));
+    DecodeArgs args = device.args();
+    args.workspace = workspace.as();
+    args.workspace_size_bytes = workspace.bytes();
+    cudaStream_t stream = nullptr;
+    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_TRUE(backend().run(plan, args, stream).ok());
+    cudaGraph_t graph = nullptr;
+    check_cuda(cudaStreamEndCapture(stream, &graph));
+    std::size_t nodes = 0;
+    check_cuda(cudaGraphGetNodes(graph, nullptr, &nodes));
+    cudaGraphExec_t exec = nullptr;
+    check_cuda(cudaGraphInstantiate(&exec, graph, 0));
+    check_cuda(cudaGraphLaunch(exec, stream));
+    check_cuda(cudaStreamSynchronize(stream));
+    check_cuda(cudaGraphExecDestroy(exec));
+    check_cuda(cudaGraphDestroy(graph));
+    check_cuda(cudaStreamDestroy(stream));
+    return nodes;
+  }
+};
+
+TEST_F(ClusterTest, EverySplitCountMergesRowsShorterThanPlanned) {
+  for (const KvFormat format :
+       {KvFormat::fp8_tile64_rope_bf16_footer, KvFormat::fp8_tile128_rope_bf16_inline}) {
+    for (const int num_heads : {5, 8, 16, 24, 40, 64, 128}) {
+      const oracle::Case c = short_rows(num_heads, format);
+      oracle::Inputs host(c);
+      DeviceInputs device(host);
+      const oracle::Reference expected = oracle::reference(host.args());
+      for (const KernelSpec& kernel : backend().kernels()) {
+        if (!has_clusters(kernel) || !backend().supports(kernel, c.shape).ok()) continue;
+        for (int splits = 2; splits <= cuda::kMaxClusterSplits; ++splits) {
+          device.poison_outputs();
+          check_cuda(cudaDeviceSynchronize());
+          replay(plan(kernel, c.shape, splits, false), device);
+          const auto comparison = oracle::compare(expected, device.fetch_outputs());
+          EXPECT_TRUE(comparison.passed) << kernel.name << ", " << num_heads << " heads, " << splits
+                                         << " splits: " << comparison.first_failure;
+          EXPECT_TRUE(host.gaps_intact());
+        }
+      }
+    }
+  }
+}
+
+// Multiplies every value of the dsv4 caches by 2^exponent.
+void multiply_values(const KvCacheView& kv, std::int32_t exponent) {
+  auto* data = const_cast<std::byte*>(kv.data);
+  for (std::int64_t page = 0; page < kv.num_pages; ++page) {
+    for (std::int32_t token = 0; token < kv.page_size; ++token) {
+      std::byte* of_page = data + page * kv.page_stride_bytes;
+      std::byte* rope = of_page + token * kFp8Tile64FooterMap.data_bytes + kFp8Tile64FooterMap.bf16_offset;
+      for (int dim = 0; dim < 64; ++dim) {
+        Bf16Bits bits{};
+        std::memcpy(&bits, rope + 2 * dim, sizeof(bits));
+        if ((bits & 0x7F80) != 0) bits = static_cast<Bf16Bits>(bits + (exponent << 7));
+        std::memcpy(rope + 2 * dim, &bits, sizeof(bits));
+      }
+      std::byte* scales = of_page + kv.page_size * kFp8Tile64FooterMap.data_bytes + token * 8;
+      for (int block = 0; block < 7; ++block) {
+        scales[block] = static_cast<std::byte>(std::to_integer<int>(scales[block]) + exponent);
+      }
+    }
+  }
+}
+
+// Partials cross in fp16: powers of two have to bring every head into its range.
+TEST_F(ClusterTest, ValuesOfAnyMagnitudeAreExchanged) {
+  for (const int exponent : {-90, -40, 40, 90}) {
+    for (const int num_heads : {8, 16, 64}) {
+      oracle::Case c = short_rows(num_heads, KvFormat::fp8_tile64_rope_bf16_footer);
+      c.poison = false;
+      c.q_scale = 0.0F;  // flat scores, whatever the keys
+      oracle::Inputs host(c);
+      multiply_values(host.args().main.kv, exponent);
+      multiply_values(host.args().extra.kv, exponent);
+      DeviceInputs device(host);
+      const oracle::Reference expected = oracle::reference(host.args());
+      for (const KernelSpec& kernel : backend().kernels()) {
+        if (!has_clusters(kernel) || !backend().supports(kernel, c.shape).ok()) continue;
+        replay(plan(kernel, c.shape, 3, false), device);
+        const auto comparison = oracle::compare(expected, device.fetch_outputs());
+        EXPECT_TRUE(comparison.passed) << kernel.name << ", " << num_heads << " heads, 2^" << exponent << ": "
+                                       << comparison.first_failure;
+      }
+    }
+  }
+}
+
+// One kernel a call where the row is a cluster. Where bits must not depend on the batch, or more clusters are
+// wanted than the device holds, two.
+TEST_F(ClusterTest, AreUsedWhereAllFitAtOnceAndBitsMayDependOnTheBatch) {
+  for (const int num_heads : {8, 64}) {
+    oracle::Case c = short_rows(num_heads, KvFormat::fp8_tile64_rope_bf16_footer);
+    c.lengths = c.extra_lengths = oracle::Lengths::absent;
+    c.shape.s_q = 1;
+    for (const int batch : {2, 300}) {
+      c.shape.batch = batch;
+      oracle::Inputs host(c);
+      const DeviceInputs device(host);
+      for (const KernelSpec& kernel : backend().kernels()) {
+        if (!backend().supports(kernel, c.shape).ok()) continue;
+        const bool fits = has_clusters(kernel) && batch == 2;
+        EXPECT_EQ(replay(plan(kernel, c.shape, 2, false), device), fits ? 1U : 2U) << kernel.name;
+        EXPECT_EQ(replay(plan(kernel, c.shape, 2, true), device), 2U) << kernel.name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wavefill::test
