@@ -59,7 +59,7 @@ void bench_plan(benchmark::State& state, const Setting& setting, bool skewed, bo
 
 void register_benchmarks() {
   for (const char* text :
-       {"fixed=10", "target-ctas=512", "efficiency", "tail-gap", "list-schedule", "balanced"}) {
+       {"fixed=10", "target-ctas=512", "efficiency", "tail-gap", "last-wave", "list-schedule", "balanced"}) {
     const Setting setting = *parse_setting(text);
     for (const bool skewed : {false, true}) {
       for (const bool batch_invariant : {false, true}) {

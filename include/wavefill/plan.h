@@ -25,6 +25,7 @@ enum class PolicyKind : std::uint8_t {
   target_ctas,    // target-ctas=T: clamp(ceil(T / (rows * head_tiles)), 1, kv_tiles)
   efficiency,     // FlashAttention-2: the fewest splits within 85 % of the best wave efficiency
   tail_gap,       // FlashInfer SM120: at most 3 waves, the least unfilled tail
+  last_wave,      // whole rows, but those of the last, partial wave in as many splits as fill it
   list_schedule,  // FlashInfer PR 4802: the least list-schedule makespan under a cost model
   balanced,       // FlashMLA: contiguous shares of all kv tiles over the slots
   measured,       // measured=PROFILE: the setting that a profile measured for this batch

@@ -26,6 +26,29 @@ Result<Schedule> split_tail_gap(const SplitProblem& problem) {
   return even_shares(problem, ceil_div(kv_tiles, tail_gap_chunk(problem.units(), kv_tiles, problem.slots)));
 }
 
+Result<Schedule> split_last_wave(const SplitProblem& problem) {
+  const std::int64_t rows = std::ssize(problem.row_tiles);
+  const LastWave last = last_wave(rows, problem.head_tiles, problem.slots);
+  const auto whole = static_cast<std::size_t>(rows - last.rows);
+  SplitProblem part = problem;
+  part.row_tiles = problem.row_tiles.first(whole);
+  Result<Schedule> schedule = even_shares(part, 1);
+  if (!schedule.ok()) return schedule;
+  part.row_tiles = problem.row_tiles.subspan(whole);
+  const Result<Schedule> split = even_shares(part, last.num_splits);
+  if (!split.ok()) return split;
+  const std::size_t num_shares = schedule->shares.size() + split->shares.size();
+  if (num_shares > static_cast<std::size_t>(INT32_MAX / problem.head_tiles)) {
+    return invalid_argument("{} rows make {} splits of {} head tiles; allowed: <= {} work items", rows,
+                            num_shares, problem.head_tiles, INT32_MAX);
+  }
+  for (Share share : split->shares) {
+    share.row += static_cast<std::int32_t>(whole);
+    schedule->shares.push_back(share);
+  }
+  return schedule;
+}
+
 Result<Schedule> split_list_schedule(const SplitProblem& problem) {
   return even_shares(problem, list_schedule_splits(problem));
 }
@@ -53,6 +76,12 @@ constexpr std::array kPolicies = {
                     .parameter = "",
                     .summary = "FlashInfer SM120: at most 3 waves, the least of the last one unfilled"},
            .split = split_tail_gap},
+    Policy{
+        .info = {.kind = PolicyKind::last_wave,
+                 .name = "last-wave",
+                 .parameter = "",
+                 .summary = "whole rows, but those of the last, partial wave in as many splits as fill it"},
+        .split = split_last_wave},
     Policy{.info = {.kind = PolicyKind::list_schedule,
                     .name = "list-schedule",
                     .parameter = "",
@@ -141,6 +170,13 @@ std::int64_t tail_gap_chunk(std::int64_t units, std::int64_t kv_tiles, std::int6
     return true;
   });
   return best_chunk;
+}
+
+LastWave last_wave(std::int64_t rows, std::int64_t head_tiles, std::int64_t slots) {
+  const std::int64_t rows_a_wave = std::max<std::int64_t>(slots / head_tiles, 1);
+  const std::int64_t left = rows % rows_a_wave;
+  if (left == 0) return {};
+  return {.rows = left, .num_splits = rows_a_wave / left};
 }
 
 }  // namespace wavefill

@@ -24,6 +24,13 @@ std::int64_t target_ctas_splits(std::int64_t units, std::int64_t kv_tiles, std::
 // of the best; 1 where the unsplit launch fills 80 % of the slots.
 std::int64_t efficiency_splits(std::int64_t units, std::int64_t kv_tiles, std::int64_t slots);
 
+// The rows beyond the last full wave of whole rows, and in how many splits they fill its slots.
+struct LastWave {
+  std::int64_t rows = 0;
+  std::int64_t num_splits = 1;
+};
+LastWave last_wave(std::int64_t rows, std::int64_t head_tiles, std::int64_t slots);
+
 // FlashInfer's rule for SM120: kv tiles a CTA such that the launch takes at most 3 waves and leaves the
 // least of its last wave unfilled; ties to the larger chunk. kv_tiles (no split) where even the unsplit
 // launch takes more than 3 waves: there, splitting cannot fill anything and would only add partials.

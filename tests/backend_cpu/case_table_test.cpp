@@ -12,8 +12,9 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 }  // namespace oracle
 namespace {
 
-constexpr const char* kSettings[] = {"fixed=1",    "fixed=3",       "fixed=4096", "target-ctas=24",
-                                     "efficiency", "list-schedule", "tail-gap",   "balanced"};
+constexpr const char* kSettings[] = {"fixed=1",        "fixed=3",    "fixed=4096",
+                                     "target-ctas=24", "efficiency", "list-schedule",
+                                     "tail-gap",       "last-wave",  "balanced"};
 
 class CaseTable : public testing::TestWithParam<oracle::Case> {};
 

@@ -34,8 +34,8 @@ TEST_F(GpuDecoder, RunsEveryPolicyOverUnlikeRowsWithTheWorkspaceItAsksFor) {
   oracle::Inputs host(uneven_case());
   DeviceInputs device(host);
   const oracle::Reference expected = oracle::reference(host.args());
-  for (const char* setting :
-       {"fixed=1", "fixed=4", "target-ctas=512", "efficiency", "tail-gap", "list-schedule", "balanced"}) {
+  for (const char* setting : {"fixed=1", "fixed=4", "target-ctas=512", "efficiency", "tail-gap", "last-wave",
+                              "list-schedule", "balanced"}) {
     const Decoder decoder = make_decoder(parse_setting(setting).value());
     const SplitPlan plan =
         decoder.plan(uneven_case().shape, host.row_lengths(), host.extra_row_lengths()).value();

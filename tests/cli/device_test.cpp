@@ -57,7 +57,7 @@ TEST(Verify, FilteredCasesPassUnderEveryPolicy) {
   EXPECT_EQ(json["run"], json["passed"]);
   EXPECT_TRUE(json["failed"].empty());
   EXPECT_LT(json["max_o_error"], 0.01);
-  EXPECT_EQ(json["settings"].size(), 6u);
+  EXPECT_EQ(json["settings"].size(), 7u);
 }
 
 TEST(Verify, ARandomSeedIsPrintedAndCanBeGivenAgain) {

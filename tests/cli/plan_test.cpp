@@ -65,7 +65,7 @@ TEST(Plan, AllComparesEveryPolicyAndMeasuredOnlyWithAProfile) {
     policies.push_back(row["policy"]);
   }
   EXPECT_EQ(policies, (std::vector<std::string>{"fixed=1", "target-ctas=132", "efficiency", "tail-gap",
-                                                "list-schedule", "balanced"}));
+                                                "last-wave", "list-schedule", "balanced"}));
 }
 
 TEST(Plan, ModelsNameTheirShapes) {

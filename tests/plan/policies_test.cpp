@@ -87,6 +87,24 @@ TEST(TailGap, EqualsTheExhaustiveSearch) {
   }
 }
 
+TEST(LastWave, SplitsTheRowsBeyondFullWavesAndNoOthers) {
+  struct {
+    std::int64_t rows, head_tiles, slots, left, num_splits;
+  } const cases[] = {{160, 1, 132, 28, 4}, {132, 1, 132, 0, 1}, {8, 1, 132, 8, 16}, {133, 1, 132, 1, 132},
+                     {66, 2, 132, 0, 1},   {70, 2, 132, 4, 16}, {3, 8, 4, 0, 1}};
+  for (const auto& c : cases) {
+    const LastWave last = last_wave(c.rows, c.head_tiles, c.slots);
+    EXPECT_EQ(last.rows, c.left) << c.rows << " rows";
+    EXPECT_EQ(last.num_splits, c.num_splits) << c.rows << " rows";
+    EXPECT_LE(last.rows * last.num_splits * c.head_tiles, std::max(c.slots, c.head_tiles));
+  }
+  const auto plan = make_plan(make_request(132, 64, dsv4_shape(160, 64), {.kind = PolicyKind::last_wave}));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->num_partials(), 28 * 4);
+  EXPECT_EQ(plan->row_partial_begin[132], 0);
+  EXPECT_EQ(wave_stats(*plan).max_tiles_per_slot, 13);
+}
+
 // One job after the other on whichever slot falls free first.
 double naive_makespan(std::span<const double> jobs, std::int64_t slots) {
   std::priority_queue<double, std::vector<double>, std::greater<>> free_at;

@@ -21,8 +21,8 @@ std::vector<Setting> all_settings() {
   for (const std::int64_t t : {std::int64_t{1}, std::int64_t{512}, kMaxTargetCtas}) {
     settings.push_back({.kind = PolicyKind::target_ctas, .value = t});
   }
-  for (const PolicyKind kind :
-       {PolicyKind::efficiency, PolicyKind::tail_gap, PolicyKind::list_schedule, PolicyKind::balanced}) {
+  for (const PolicyKind kind : {PolicyKind::efficiency, PolicyKind::tail_gap, PolicyKind::last_wave,
+                                PolicyKind::list_schedule, PolicyKind::balanced}) {
     settings.push_back({.kind = kind});
   }
   return settings;

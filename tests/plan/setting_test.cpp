@@ -16,7 +16,7 @@ using testing::Not;
 
 TEST(ParseSetting, ReadsEveryPolicyAndWritesItBack) {
   for (const char* text : {"fixed=1", "fixed=4096", "target-ctas=512", "target-ctas=1048576", "efficiency",
-                           "tail-gap", "list-schedule", "balanced"}) {
+                           "tail-gap", "last-wave", "list-schedule", "balanced"}) {
     const Result<Setting> setting = parse_setting(text);
     ASSERT_TRUE(setting.ok()) << text << ": " << setting.status().message();
     EXPECT_EQ(to_string(*setting), text);
@@ -96,7 +96,7 @@ TEST(Policies, TableHasEachKindOnceWithAText) {
     names.insert(policy.name);
     EXPECT_FALSE(policy.summary.empty()) << policy.name;
   }
-  EXPECT_EQ(kinds.size(), 7U);
+  EXPECT_EQ(kinds.size(), 8U);
   EXPECT_EQ(names.size(), all_policies().size());
 }
 
