@@ -142,7 +142,8 @@ Result<BatchResult> Tuner::begin_again(BatchResult batch) {
                        batch.batch, describe(*rotation));
   }
   batch.rotation = *rotation;
-  cost_.setup_us = workbench_.now_us() - begin_us;
+  cost_.prepare_us = workbench_.now_us() - begin_us;
+  cost_.setup_us = cost_.prepare_us;
   return batch;
 }
 
