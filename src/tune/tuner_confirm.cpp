@@ -91,7 +91,7 @@ Status Tuner::confirm(std::vector<TableEntry> table) {
   const auto changes = [this](const TableEntry* entry) {
     return entry->setting != batch_result(entry->batch).arms.front().candidate.name;
   };
-  std::ranges::stable_partition(order, changes);
+  std::stable_partition(order.begin(), order.end(), changes);
   std::vector<std::int32_t> left;
   for (const TableEntry* entry : order) left.push_back(entry->batch);
   for (std::size_t i = 0; i < order.size(); ++i) {
