@@ -24,7 +24,9 @@ struct DecoderOptions {
   std::string device = "auto";          // "cpu", "cuda:0", or "auto": the GPU if there is one, else the CPU
   std::int32_t num_threads = 0;         // CPU only; 0 = all hardware threads
   std::optional<Setting> setting = {};  // absent: the environment's override, else the default policy
-  std::string kernel = {};  // a name of the kernel table; empty: the first that supports the shape
+  // A name of the kernel table. Empty: the one that a measured setting's profile is of, else the first that
+  // takes the shape.
+  std::string kernel = {};
   bool batch_invariant = false;
   // Where a profile has nothing for a call: plan by this instead, counted. Absent: the miss is an error.
   std::optional<Setting> fallback = {};

@@ -54,8 +54,8 @@ void add_device_options(OptionSet& set, DeviceOptions& options) {
   add_common_options(set, options, "cpu, cuda:N, or auto: the GPU if there is one, else the CPU");
 }
 
-void add_kernel_option(OptionSet& set, DeviceOptions& options) {
-  set.text("--kernel", options.kernel, "NAME", "kernel to use (default: the first that takes the shape)");
+void add_kernel_option(OptionSet& set, DeviceOptions& options, std::string_view without) {
+  set.text("--kernel", options.kernel, "NAME", fmt::format("kernel to use (default: {})", without));
 }
 
 void add_plan_target_options(OptionSet& set, PlanTargetOptions& options) {
@@ -83,11 +83,11 @@ Result<std::unique_ptr<Backend>> open_device(const DeviceOptions& options) {
   return backend;
 }
 
-Result<KernelSpec> read_kernel(const Backend& backend, const DeviceOptions& options,
-                               const DecodeShape& shape) {
+Result<KernelSpec> read_kernel(const Backend& backend, const DeviceOptions& options, const DecodeShape& shape,
+                               std::string_view preferred) {
   const Result<std::span<const KernelSpec>> kernels = select_kernels(backend, options.kernel);
   if (!kernels.ok()) return kernels.status();
-  const Result<const KernelSpec*> kernel = choose_kernel(backend, *kernels, shape);
+  const Result<const KernelSpec*> kernel = choose_kernel(backend, *kernels, shape, preferred);
   if (!kernel.ok()) return kernel.status();
   return **kernel;
 }

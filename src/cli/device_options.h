@@ -23,14 +23,16 @@ struct DeviceOptions {
 void add_device_options(OptionSet& set, DeviceOptions& options);
 
 // --kernel, for those that can run another than the first.
-void add_kernel_option(OptionSet& set, DeviceOptions& options);
+void add_kernel_option(OptionSet& set, DeviceOptions& options,
+                       std::string_view without = "the first that takes the shape");
 
 // Errors: invalid_argument (a name that is no device), unavailable (no such device here, no driver).
 Result<std::unique_ptr<Backend>> open_device(const DeviceOptions& options);
 
+// The one named by the options, else `preferred` where it takes the shape, else the first that does.
 // Errors: not_found (no kernel is called so), unsupported (none takes the shape).
-Result<KernelSpec> read_kernel(const Backend& backend, const DeviceOptions& options,
-                               const DecodeShape& shape);
+Result<KernelSpec> read_kernel(const Backend& backend, const DeviceOptions& options, const DecodeShape& shape,
+                               std::string_view preferred = {});
 
 // 0 = all hardware threads. Errors: invalid_argument.
 Result<std::int32_t> read_threads(const DeviceOptions& options);

@@ -103,7 +103,7 @@ Result<ProfileCheck> check_profile(const std::string& path, const DeviceOptions&
   }
   const Result<std::unique_ptr<Backend>> backend = open_device(device);
   if (!backend.ok()) return backend.status();
-  const Result<KernelSpec> kernel = read_kernel(**backend, device, *shape);
+  const Result<KernelSpec> kernel = read_kernel(**backend, device, *shape, profile->key().kernel);
   if (!kernel.ok() && kernel.status().code() != StatusCode::unsupported) return kernel.status();
   if (!kernel.ok()) {
     check.problem = kernel.status().message();

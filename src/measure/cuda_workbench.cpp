@@ -48,6 +48,7 @@ class CudaWorkbench final : public Workbench {
 
   const DeviceSpec& device() const override { return backend_->device(); }
   Result<KernelSpec> kernel_for(const DecodeShape& shape) const override;
+  Result<std::vector<KernelSpec>> kernels_for(const DecodeShape& shape) const override;
   std::string timing() const override { return "CUDA graphs, full lengths, rotating index sets"; }
   Environment environment() override;
   Result<Bandwidth> bandwidth() override;
@@ -101,6 +102,18 @@ Result<KernelSpec> CudaWorkbench::kernel_for(const DecodeShape& shape) const {
   const auto kernel = choose_kernel(*backend_, *kernels, shape);
   if (!kernel.ok()) return kernel.status();
   return **kernel;
+}
+
+Result<std::vector<KernelSpec>> CudaWorkbench::kernels_for(const DecodeShape& shape) const {
+  const auto first = kernel_for(shape);
+  if (!first.ok()) return first.status();
+  const auto kernels = select_kernels(*backend_, options_.kernel);
+  if (!kernels.ok()) return kernels.status();
+  std::vector<KernelSpec> fitting;
+  for (const KernelSpec& kernel : *kernels) {
+    if (backend_->supports(kernel, shape).ok()) fitting.push_back(kernel);
+  }
+  return fitting;
 }
 
 Environment CudaWorkbench::environment() {

@@ -12,10 +12,11 @@
 namespace wavefill {
 namespace {
 
-constexpr std::array<std::pair<Phase, std::string_view>, 3> kPhases = {{
+constexpr std::array<std::pair<Phase, std::string_view>, 4> kPhases = {{
     {Phase::search, "search"},
     {Phase::confirm, "confirm"},
     {Phase::dip, "dip"},
+    {Phase::kernels, "kernels"},
 }};
 
 constexpr std::array<std::pair<StopReason, std::string_view>, 7> kStopReasons = {{

@@ -22,6 +22,7 @@ enum class Phase : std::uint8_t {
   search,   // comparing all candidates of one batch
   confirm,  // measuring the chosen table once more, as a whole
   dip,      // measuring again where throughput seemed to fall
+  kernels,  // before all others: which row of the kernel table to tune; settings are "kernel: setting"
 };
 std::string_view to_string(Phase phase);           // "search", ...
 Result<Phase> parse_phase(std::string_view text);  // errors: invalid_argument

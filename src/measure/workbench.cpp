@@ -6,6 +6,13 @@
 
 namespace wavefill {
 
+// On a CPU the rows are one kernel in several instruction sets, the widest first.
+Result<std::vector<KernelSpec>> Workbench::kernels_for(const DecodeShape& shape) const {
+  auto kernel = kernel_for(shape);
+  if (!kernel.ok()) return kernel.status();
+  return std::vector<KernelSpec>{*std::move(kernel)};
+}
+
 Result<Bandwidth> Workbench::bandwidth() { return measure_bandwidth(); }
 
 Result<std::unique_ptr<Workbench>> make_workbench(std::unique_ptr<Backend> backend,

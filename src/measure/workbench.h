@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/backend.h"
 #include "measure/bandwidth.h"
@@ -33,6 +34,10 @@ class Workbench {
 
   // The kernel that runs this shape. Errors: unsupported (names the parameter).
   virtual Result<KernelSpec> kernel_for(const DecodeShape& shape) const = 0;
+
+  // The kernels worth comparing for this shape, kernel_for() first: all that run it, unless it is known
+  // without timing which is fastest. Plans may be made for each. Errors: as kernel_for().
+  virtual Result<std::vector<KernelSpec>> kernels_for(const DecodeShape& shape) const;
 
   // How calls are timed, for the run key and the report: "cpu, cold caches".
   virtual std::string timing() const = 0;

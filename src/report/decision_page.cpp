@@ -116,6 +116,20 @@ std::string what_would_change_it(const Json& decision) {
          "- A load at batch sizes that had no weight here.\n";
 }
 
+// Pages of runs without a choice of kernels, and of older ones, have no such part.
+std::string kernels_part(const Json& decision) {
+  const auto kernels = decision.find("kernels");
+  if (kernels == decision.end() || kernels->empty()) return "";
+  std::string text = "\n## Kernel\n\n| kernel | weighted throughput | tuned | why |\n|---|---:|---|---|\n";
+  for (const Json& row : *kernels) {
+    text +=
+        fmt::format("| {} | {:.1f} % | {} | {} |\n", code(row.at("kernel").get<std::string>()),
+                    row.at("throughput").get<double>() * 100.0, row.at("is_chosen").get<bool>() ? "yes" : "",
+                    prose(row.at("reason").get<std::string>()));
+  }
+  return text;
+}
+
 std::string page(const DecisionContext& context, const Json& decision) {
   const auto chosen = decision.at("decision").get<std::string>();
   const bool keeps = decision.at("keeps_deployed").get<bool>();
@@ -125,6 +139,7 @@ std::string page(const DecisionContext& context, const Json& decision) {
   if (!context.environment.empty()) text += "\n" + pairs_table(context.environment);
   text += fmt::format("\n## Decision\n\n{}\n\n", prose(decision.at("summary").get<std::string>()));
   text += served_table(decision.at("table"));
+  text += kernels_part(decision);
   text += "\n## Numbers\n\n" + numbers_table(decision.at("verdicts"), context.deployed);
   text += "\n## Alternatives\n\n" + alternatives(decision.at("rejected"));
   return text + "\n## What would change it\n\n" + what_would_change_it(decision);

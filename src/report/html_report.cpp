@@ -60,7 +60,7 @@ std::string to_html(const Report& report) {
                  {"report.js", std::string(asset("report.js"))},
                  {"verdict", verdict_section(report)},
                  {"figures", figures_section(report)},
-                 {"verdict-table", verdict_table(report)},
+                 {"verdict-table", verdict_table(report) + kernels_table(report)},
                  {"regrets", regrets_section(report)},
                  {"rejected", rejected_section(report)},
                  {"model", model_section(report)},

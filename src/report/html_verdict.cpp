@@ -113,4 +113,25 @@ std::string verdict_table(const Report& report) {
   return table.html();
 }
 
+std::string kernels_table(const Report& report) {
+  if (report.kernels.empty()) return "";
+  std::vector<HtmlColumn> columns = {{"Kernel", "left"}};
+  for (const KernelRow::Figure& figure : report.kernels.front().figures) {
+    columns.push_back({fmt::format("\u00b5s at {}", figure.batch), ""});
+  }
+  columns.push_back({"Throughput", ""});
+  columns.push_back({"Why", "left"});
+  HtmlTable table("Kernels compared before one was tuned", columns);
+  for (const KernelRow& row : report.kernels) {
+    std::vector<std::string> cells = {code_html(row.kernel)};
+    for (const KernelRow::Figure& figure : row.figures) {
+      cells.push_back(figure.us > 0.0 ? time_text(figure.us) : std::string("-"));
+    }
+    cells.push_back(row.throughput > 0.0 ? fmt::format("{:.1f}%", row.throughput * 100) : std::string("-"));
+    cells.push_back(html_escaped((row.is_chosen ? "tuned: " : "") + row.reason));
+    table.add_row(cells);
+  }
+  return table.html();
+}
+
 }  // namespace wavefill::report

@@ -118,6 +118,18 @@ RejectedSetting rejected_of(const Rejected& rejected) {
           .detail = rejected.detail};
 }
 
+KernelRow kernel_row_of(const KernelResult& result) {
+  KernelRow row{.kernel = result.kernel.name,
+                .figures = {},
+                .throughput = result.throughput,
+                .is_chosen = result.is_chosen,
+                .reason = result.reason};
+  for (const KernelFigure& figure : result.figures) {
+    row.figures.push_back({.batch = figure.batch, .setting = figure.setting, .us = figure.us});
+  }
+  return row;
+}
+
 std::string dip_text(const Dip& dip) {
   return fmt::format("{}: {:.1f}% less throughput at batch {} than at {} ({}){}", dip.setting,
                      -dip.effect * 100, dip.batch, dip.batch_before, dip.cause,
@@ -155,6 +167,7 @@ Report make_report(const TuneRequest& request, const TuneResult& result, const R
                 .command = labels.command,
                 .device = result.device.name,
                 .kernel = result.kernel.name,
+                .kernels = {},
                 .slots = num_slots(result.device, result.kernel),
                 .shape = request.shape,
                 .timing = result.timing,
@@ -177,6 +190,7 @@ Report make_report(const TuneRequest& request, const TuneResult& result, const R
                 .enough_s = result.shortfall.enough_us * 1e-6};
   if (const auto& next = result.decision.next)
     report.next = fmt::format("{}: {}", next->setting, next->reason);
+  for (const KernelResult& kernel : result.kernels) report.kernels.push_back(kernel_row_of(kernel));
   for (const BatchResult& batch : result.batches) report.batches.push_back(batch_of(request, batch, result));
   for (const Rejected& rejected : result.decision.rejected) report.rejected.push_back(rejected_of(rejected));
   for (const Dip& dip : result.decision.dips) report.dips.push_back(dip_text(dip));

@@ -82,6 +82,20 @@ struct Batch {
   const Arm& chosen() const { return arms[chosen_idx]; }
 };
 
+// A kernel that was compared with others before one was tuned.
+struct KernelRow {
+  struct Figure {
+    std::int32_t batch = 0;
+    std::string setting;
+    double us = 0.0;  // 0: not measured
+  };
+  std::string kernel;
+  std::vector<Figure> figures;  // its best setting at each batch
+  double throughput = 0.0;      // weighted, relative to the fastest; 0 if it is out
+  bool is_chosen = false;
+  std::string reason;
+};
+
 struct RejectedSetting {
   std::string setting;
   std::string reason;  // "slower", "dip", ...
@@ -129,6 +143,7 @@ struct Report {
   std::string command;  // that reproduces the run
   std::string device;
   std::string kernel;
+  std::vector<KernelRow> kernels;  // empty: there was no choice
   std::int64_t slots = 0;
   DecodeShape shape;  // its batch is not used
   std::string timing;
@@ -175,6 +190,9 @@ std::string to_text(const Report& report, const TerminalStyle& style);
 
 // Each figure as an SVG file of its own: name ("throughput.svg") and content.
 std::vector<std::pair<std::string, std::string>> to_svg_files(const Report& report);
+
+// The kernels compared; empty if there was no choice.
+std::string kernels_text(const Report& report, const TerminalStyle& style);
 
 // "The budget was too small: ..."; empty if it was not.
 std::string shortfall_text(const Report& report);

@@ -66,6 +66,21 @@ Json json_of(const DecodeShape& shape) {
           {"d_qk", shape.d_qk},           {"topk", shape.topk}, {"extra_topk", shape.extra_topk}};
 }
 
+Json json_of(const KernelRow& row) {
+  Json json = {{"kernel", row.kernel},
+               {"throughput", row.throughput},
+               {"is_chosen", row.is_chosen},
+               {"reason", row.reason},
+               {"figures", Json::array()}};
+  for (const KernelRow::Figure& figure : row.figures) {
+    const bool has_time = figure.us > 0.0;
+    json["figures"].push_back({{"batch", figure.batch},
+                               {"setting", has_time ? Json(figure.setting) : Json()},
+                               {"us", has_time ? Json(figure.us) : Json()}});
+  }
+  return json;
+}
+
 Json json_of(const RejectedSetting& rejected) {
   return {{"setting", rejected.setting},
           {"reason", rejected.reason},
@@ -122,6 +137,7 @@ std::string to_json(const Report& report) {
                      {"command", report.command},
                      {"device", report.device},
                      {"kernel", report.kernel},
+                     {"kernels", array_of(report.kernels)},
                      {"slots", report.slots},
                      {"shape", json_of(report.shape)},
                      {"timing", report.timing},

@@ -75,6 +75,27 @@ std::string model_text(const ModelFit& fit) {
 
 }  // namespace
 
+std::string kernels_text(const Report& report, const TerminalStyle& style) {
+  if (report.kernels.empty()) return "";
+  std::vector<Column> columns = {{"kernel", Align::left}};
+  for (const KernelRow::Figure& figure : report.kernels.front().figures) {
+    columns.push_back({fmt::format("us at {}", figure.batch)});
+  }
+  columns.push_back({"throughput"});
+  columns.push_back({"choice", Align::left});
+  TextTable table(columns);
+  for (const KernelRow& row : report.kernels) {
+    std::vector<Cell> cells = {row.kernel};
+    for (const KernelRow::Figure& figure : row.figures) {
+      cells.emplace_back(figure.us > 0.0 ? time_text(figure.us) : "-");
+    }
+    cells.emplace_back(row.throughput > 0.0 ? fmt::format("{:.1f}%", row.throughput * 100) : "-");
+    cells.emplace_back((row.is_chosen ? "tuned: " : "") + row.reason, row.is_chosen ? Tone::good : Tone::dim);
+    table.add_row(std::move(cells));
+  }
+  return table.render(style);
+}
+
 std::string to_text(const Report& report, const TerminalStyle& style) {
   TextTable table({{"batch"},
                    {"serves", Align::left},
@@ -90,8 +111,9 @@ std::string to_text(const Report& report, const TerminalStyle& style) {
   for (const Batch& batch : report.batches) table.add_row(row_of(batch));
   const std::string label = choice_label(report);
   std::string text =
-      fmt::format("{} on {}, {}\n\n{}\n{}{}\n", report.title, report.device, shape_text(report.shape),
-                  table.render(style), regrets_text(report, style), model_text(report.fit));
+      fmt::format("{} on {}, {}\n\n{}{}{}\n{}{}\n", report.title, report.device, shape_text(report.shape),
+                  kernels_text(report, style), report.kernels.empty() ? "" : "\n", table.render(style),
+                  regrets_text(report, style), model_text(report.fit));
   const std::string_view verb = report.keeps_deployed      ? "keep"
                                 : label == report.decision ? "deploy"
                                                            : "deploy the";

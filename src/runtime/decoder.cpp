@@ -39,7 +39,7 @@ struct Decoder::Impl {
   }
 
   Result<const KernelSpec*> choose(const DecodeShape& shape) const {
-    return choose_kernel(*backend, kernels, shape);
+    return choose_kernel(*backend, kernels, shape, kernel_of(setting));
   }
 
   // By the decoder's setting, for full lengths.

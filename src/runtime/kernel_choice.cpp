@@ -7,6 +7,7 @@
 
 #include "core/errors.h"
 #include "core/parse.h"
+#include "wavefill/profile.h"
 
 namespace wavefill {
 
@@ -22,8 +23,10 @@ Result<std::span<const KernelSpec>> select_kernels(const Backend& backend, std::
 }
 
 Result<const KernelSpec*> choose_kernel(const Backend& backend, std::span<const KernelSpec> kernels,
-                                        const DecodeShape& shape) {
+                                        const DecodeShape& shape, std::string_view preferred) {
   WAVEFILL_RETURN_IF_ERROR(validate(shape));
+  const auto wanted = std::ranges::find(kernels, preferred, &KernelSpec::name);
+  if (wanted != kernels.end() && backend.supports(*wanted, shape).ok()) return &*wanted;
   std::vector<std::string> reasons;
   for (const KernelSpec& kernel : kernels) {
     const Status status = backend.supports(kernel, shape);
@@ -33,6 +36,11 @@ Result<const KernelSpec*> choose_kernel(const Backend& backend, std::span<const 
   if (reasons.empty()) reasons.emplace_back("its kernel table is empty");
   return make_status(StatusCode::unsupported, "no kernel of {} takes this shape: {}", backend.device().name,
                      fmt::join(reasons, "; "));
+}
+
+std::string_view kernel_of(const Setting& setting) {
+  const bool is_measured = setting.kind == PolicyKind::measured && setting.profile != nullptr;
+  return is_measured ? std::string_view(setting.profile->key().kernel) : std::string_view();
 }
 
 }  // namespace wavefill

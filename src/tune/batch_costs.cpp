@@ -36,7 +36,7 @@ double BatchCost::least_us(std::int32_t num_candidates, const StoppingRule& rule
 double BatchCost::deployed_us(std::int32_t rounds) const { return setup_us + sample_us * 2 * rounds; }
 
 double BatchCost::confirm_us(const StoppingRule& rule) const {
-  return setup_us + sample_us * 2 * rule.min_samples;
+  return prepare_us + sample_us * 2 * rule.min_samples;
 }
 
 std::optional<BatchCost> BatchCosts::expected(std::int32_t batch) const {
@@ -61,7 +61,7 @@ double BatchCosts::enough_us(std::span<const std::int32_t> batches, const Stoppi
     search_us += cost->search_us(cost->candidates, rule);
     confirm_us += cost->confirm_us(rule);
   }
-  return std::max(search_us / search_share, confirm_us / confirm_share);
+  return std::max(search_us / search_share, (search_us + confirm_us) / (search_share + confirm_share));
 }
 
 std::vector<std::size_t> search_order(std::size_t num_batches, const std::vector<bool>& matters) {

@@ -20,9 +20,10 @@ enum class SearchEffort : std::uint8_t {
 struct BatchCost {
   std::int32_t batch = 0;
   std::int32_t candidates = 0;  // the deployed one among them
-  double setup_us = 0.0;        // preparing, and verifying the first candidate, which makes the reference
-  double verify_us = 0.0;       // each further candidate
-  double sample_us = 0.0;       // all that goes with one sample
+  double prepare_us = 0.0;
+  double setup_us = 0.0;   // preparing, and verifying the first candidate, which makes the reference
+  double verify_us = 0.0;  // each further candidate
+  double sample_us = 0.0;  // all that goes with one sample
 
   // Until losers are dropped and the few that are left have the samples that a verdict takes.
   double search_us(std::int32_t num_candidates, const StoppingRule& rule) const;
@@ -42,8 +43,8 @@ class BatchCosts {
   // none is known.
   std::optional<BatchCost> expected(std::int32_t batch) const;
 
-  // A budget of which search and confirmation each have a share that is enough for all batches; 0 if nothing
-  // is known.
+  // A budget of which the search's share is enough for all batches, and both shares for confirming as many
+  // too; 0 if nothing is known.
   double enough_us(std::span<const std::int32_t> batches, const StoppingRule& rule, double search_share,
                    double confirm_share) const;
 

@@ -60,20 +60,35 @@ Json array_of(const std::vector<Item>& items, ToJson to_json_of) {
   return json;
 }
 
+Json decision_json(const Decision& decision) {
+  return {{"decision", decision.decision},
+          {"keeps_deployed", decision.keeps_deployed},
+          {"weighted_gain", decision.weighted_gain},
+          {"table", table_json(decision.table)},
+          {"rejected", array_of(decision.rejected, rejected_json)},
+          {"next", next_json(decision.next)},
+          {"verdicts", array_of(decision.verdicts, verdict_json)},
+          {"dips", array_of(decision.dips, dip_json)},
+          {"summary", decision.summary}};
+}
+
+// Setting texts may hold a path with bytes that are not UTF-8: replaced, so that the JSON is valid.
+std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+
 }  // namespace
 
-std::string to_json(const Decision& decision) {
-  const Json json = {{"decision", decision.decision},
-                     {"keeps_deployed", decision.keeps_deployed},
-                     {"weighted_gain", decision.weighted_gain},
-                     {"table", table_json(decision.table)},
-                     {"rejected", array_of(decision.rejected, rejected_json)},
-                     {"next", next_json(decision.next)},
-                     {"verdicts", array_of(decision.verdicts, verdict_json)},
-                     {"dips", array_of(decision.dips, dip_json)},
-                     {"summary", decision.summary}};
-  // Setting texts may hold a path with bytes that are not UTF-8: replaced, so that the JSON is valid.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+std::string to_json(const Decision& decision) { return text_of(decision_json(decision)); }
+
+std::string to_json(const Decision& decision, const std::vector<KernelResult>& kernels) {
+  Json json = decision_json(decision);
+  json["kernels"] = Json::array();
+  for (const KernelResult& result : kernels) {
+    json["kernels"].push_back({{"kernel", result.kernel.name},
+                               {"throughput", result.throughput},
+                               {"is_chosen", result.is_chosen},
+                               {"reason", result.reason}});
+  }
+  return text_of(json);
 }
 
 }  // namespace wavefill

@@ -54,13 +54,17 @@ Result<TuneResult> Tuner::run() {
 
 Status Tuner::begin() {
   start_us_ = workbench_.now_us();
-  const auto kernel = workbench_.kernel_for(shape_at(request_.batches.front()));
-  if (!kernel.ok()) return kernel.status();
+  auto kernels = common_kernels();
+  if (!kernels.ok()) return kernels.status();
+  kernels_ = *std::move(kernels);
   result_.device = workbench_.device();
-  result_.kernel = *kernel;
+  result_.kernel = kernels_.front();
   result_.timing = workbench_.timing();
   result_.environment = workbench_.environment();
-  const RunKey key{.profile = key_of(result_.device, result_.kernel, request_.shape),
+  // With a choice of kernels the run is not that of the first of them alone.
+  KernelSpec any = result_.kernel;
+  for (std::size_t i = 1; i < kernels_.size(); ++i) any.name += " or " + kernels_[i].name;
+  const RunKey key{.profile = key_of(result_.device, any, request_.shape),
                    .deployed = to_string(request_.deployed),
                    .batches = format_batches(request_.batches),
                    .timing = result_.timing,
@@ -74,6 +78,8 @@ Status Tuner::begin() {
 }
 
 Status Tuner::measure_and_decide() {
+  if (kernels_.size() > 1) WAVEFILL_RETURN_IF_ERROR(choose_kernel());
+  if (result_.cancelled) return {};
   WAVEFILL_RETURN_IF_ERROR(search());
   if (result_.cancelled) return {};
   DecisionInput input = search_evidence(request_, result_.batches);
@@ -202,7 +208,7 @@ Status Tuner::conclude(DecisionInput input, Decision decision) {
                        .deployed = to_string(request_.deployed),
                        .decision = result_.decision.decision,
                        .summary = result_.decision.summary,
-                       .json = to_json(result_.decision),
+                       .json = to_json(result_.decision, result_.kernels),
                        .at_unix_us = unix_time_us()});
 }
 

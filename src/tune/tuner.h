@@ -100,6 +100,20 @@ struct ConfirmResult {
   Verdict verdict = Verdict::same;
 };
 
+// A row of the kernel table, as it did against the others before one was chosen to be tuned.
+struct KernelFigure {
+  std::int32_t batch = 0;
+  std::string setting;  // its best here
+  double us = 0.0;      // median; 0 without a clean sample
+};
+struct KernelResult {
+  KernelSpec kernel;
+  std::vector<KernelFigure> figures;  // one a batch, ascending
+  double throughput = 0.0;  // weighted by the workload, relative to the fastest kernel; 0 if it is out
+  bool is_chosen = false;
+  std::string reason;  // why it is chosen, or not
+};
+
 // Where the budget ended before a verdict.
 struct Shortfall {
   // At these the deployed setting stays although another could still prove faster, ascending.
@@ -114,7 +128,8 @@ struct TuneResult {
   std::int64_t reused_measurements = 0;  // measurements that an earlier process had already made
   Environment environment;
   DeviceSpec device;
-  KernelSpec kernel;
+  KernelSpec kernel;                  // that was tuned
+  std::vector<KernelResult> kernels;  // compared before; empty: there was no choice
   std::string timing;
   std::vector<BatchResult> batches;  // those reached
   std::vector<ConfirmResult> confirmed;

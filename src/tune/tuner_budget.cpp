@@ -91,7 +91,7 @@ std::vector<std::int32_t> Tuner::open_batches() const {
 double Tuner::once_more_us(const BatchResult& batch) const {
   const auto cost = costs_.expected(batch.batch);
   if (!cost) return 0.0;
-  return batch.is_searched ? cost->setup_us + kRoundsOnceMore * kArmsOnceMore * cost->sample_us
+  return batch.is_searched ? cost->prepare_us + kRoundsOnceMore * kArmsOnceMore * cost->sample_us
                            : cost->least_us(cost->candidates, request_.stop);
 }
 

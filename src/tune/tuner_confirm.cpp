@@ -8,14 +8,15 @@
 namespace wavefill {
 namespace {
 
-// A batch at which the second measurement does not bear out the table's entry. 0: there is none.
-std::int32_t unconfirmed_batch(const Decision& decision) {
+// The batches at which the second measurement does not bear out the table's entry.
+std::vector<std::int32_t> unconfirmed_batches(const Decision& decision) {
+  std::vector<std::int32_t> batches;
   for (const VerdictRow& row : decision.verdicts) {
     const bool gains =
         row.effect.effect > 0.0 && row.verdict != Verdict::same && row.verdict != Verdict::slower;
-    if (row.setting == kPerBatchTable && !gains) return row.batch;
+    if (row.setting == kPerBatchTable && !gains) batches.push_back(row.batch);
   }
-  return 0;
+  return batches;
 }
 
 // The batches on both sides of every fall of throughput that the table introduces, those already measured
@@ -90,7 +91,7 @@ Status Tuner::confirm(std::vector<TableEntry> table) {
   const auto changes = [this](const TableEntry* entry) {
     return entry->setting != batch_result(entry->batch).arms.front().candidate.name;
   };
-  std::ranges::stable_partition(order, changes);
+  std::stable_partition(order.begin(), order.end(), changes);
   std::vector<std::int32_t> left;
   for (const TableEntry* entry : order) left.push_back(entry->batch);
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -119,7 +120,7 @@ std::vector<std::int32_t> Tuner::out_of_time(const std::vector<TableEntry>& tabl
   return batches;
 }
 
-// Each turn takes one entry back to the deployed setting, which was measured beside it, or measures some
+// Each turn takes entries back to the deployed setting, which was measured beside them, or measures some
 // batches again, each at most once: so this ends, at worst with no change at all.
 Status Tuner::settle(std::vector<TableEntry> table) {
   std::vector<std::int32_t> measured_again;
@@ -128,11 +129,12 @@ Status Tuner::settle(std::vector<TableEntry> table) {
     input.out_of_time = out_of_time(table);
     auto decision = decide(input);
     if (!decision.ok()) return decision.status();
-    const auto entry = std::ranges::find(table, unconfirmed_batch(*decision), &TableEntry::batch);
-    if (entry != table.end()) {
-      *entry = deployed_entry(batch_result(entry->batch));
-      continue;
+    const std::vector<std::int32_t> unconfirmed = unconfirmed_batches(*decision);
+    for (TableEntry& entry : table) {
+      if (std::ranges::find(unconfirmed, entry.batch) == unconfirmed.end()) continue;
+      entry = deployed_entry(batch_result(entry.batch));
     }
+    if (!unconfirmed.empty()) continue;
     const std::vector<std::int32_t> again = batches_to_measure_again(*decision, measured_again);
     if (again.empty()) return conclude(std::move(input), std::move(*decision));
     for (std::size_t i = 0; i < again.size(); ++i) {

@@ -1,5 +1,6 @@
-// One run of the tuner. The parts of its work stand in tuner.cpp (frame and conclusion), tuner_search.cpp,
-// tuner_budget.cpp (what the search may spend, and on which batch) and tuner_confirm.cpp.
+// One run of the tuner. The parts of its work stand in tuner.cpp (frame and conclusion), tuner_kernels.cpp
+// (which kernel), tuner_search.cpp, tuner_budget.cpp (what the search may spend, and on which batch) and
+// tuner_confirm.cpp.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "tune/batch_costs.h"
 #include "tune/fit.h"
+#include "tune/kernel_race.h"
 #include "tune/session.h"
 #include "tune/tuner.h"
 
@@ -31,6 +33,12 @@ class Tuner {
  private:
   Status begin();
   Status measure_and_decide();
+
+  Result<std::vector<KernelSpec>> common_kernels() const;
+  Status choose_kernel();
+  Status race_at(std::int32_t batch, std::int32_t place, double deadline_us, KernelRace& race);
+  Result<std::vector<Candidate>> racers(const DecodeShape& shape, const KernelSpec& kernel) const;
+  Status conclude_race(KernelRace& race);
 
   // What a batch may have. `place`: how many batches had their turn before it.
   struct Turn {
@@ -84,6 +92,7 @@ class Tuner {
   RecordSink& sink_;
   Progress& progress_;
   RunState earlier_;
+  std::vector<KernelSpec> kernels_;  // that take every batch, in the table's order
   TuneResult result_;
   double start_us_ = 0.0;
   double phase_start_us_ = 0.0;

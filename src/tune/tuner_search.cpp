@@ -76,13 +76,6 @@ CostModel Tuner::known_model(const DecodeShape& shape) {
 }
 
 Result<std::vector<Candidate>> Tuner::candidates_at(const DecodeShape& shape, const CostModel& model) const {
-  const auto kernel = workbench_.kernel_for(shape);
-  if (!kernel.ok()) return kernel.status();
-  if (!(*kernel == result_.kernel)) {
-    return make_status(StatusCode::unsupported,
-                       "batch {} runs kernel {}, batch {} runs {}; allowed: one kernel a run",
-                       request_.batches.front(), result_.kernel.name, shape.batch, kernel->name);
-  }
   CandidateOptions options;
   options.deployed = request_.deployed;
   options.also = request_.also;
@@ -149,7 +142,8 @@ Result<BatchResult> Tuner::begin_again(BatchResult batch) {
                        batch.batch, describe(*rotation));
   }
   batch.rotation = *rotation;
-  cost_.setup_us = workbench_.now_us() - begin_us;
+  cost_.prepare_us = workbench_.now_us() - begin_us;
+  cost_.setup_us = cost_.prepare_us;
   return batch;
 }
 

@@ -59,6 +59,30 @@ TEST_F(CudaWorkbench, EveryPolicyIsVerifiedAndTimedFromColdCaches) {
   }
 }
 
+// What a tune compares before it chooses one: plans of several kernels, in turn, on one preparation.
+TEST_F(CudaWorkbench, EveryKernelThatTakesAShapeCanBeTimedBesideTheOthers) {
+  const DecodeShape shape = shape_of(16);
+  const auto kernels = workbench_->kernels_for(shape);
+  ASSERT_TRUE(kernels.ok()) << kernels.status().message();
+  ASSERT_FALSE(kernels->empty());
+  EXPECT_EQ(kernels->front(), workbench_->kernel_for(shape).value());
+  ASSERT_TRUE(workbench_->prepare(shape).ok());
+  for (const KernelSpec& kernel : *kernels) {
+    PlanRequest request;
+    request.device = workbench_->device();
+    request.kernel = kernel;
+    request.shape = shape;
+    request.setting = parse_setting("fixed=2").value();
+    const SplitPlan plan = make_plan(request).value();
+    const auto outcome = workbench_->verify(plan);
+    ASSERT_TRUE(outcome.ok()) << kernel.name << ": " << outcome.status().message();
+    EXPECT_TRUE(outcome->passed) << kernel.name << ": " << outcome->message;
+    const auto us = workbench_->time_calls(plan, 50);
+    ASSERT_TRUE(us.ok()) << kernel.name << ": " << us.status().message();
+    EXPECT_GT(*us, 1.0) << kernel.name;
+  }
+}
+
 // The time of a call must not depend on how many are asked for.
 TEST_F(CudaWorkbench, ALongBurstHasTheMeanOfAShortOne) {
   ASSERT_TRUE(workbench_->prepare(shape_of(16)).ok());

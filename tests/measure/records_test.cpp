@@ -29,7 +29,7 @@ std::array<Measurement, 2> round_of(RunId run, std::int32_t round) {
 }
 
 TEST(Records, NamesGoRoundTrip) {
-  for (const Phase phase : {Phase::search, Phase::confirm, Phase::dip}) {
+  for (const Phase phase : {Phase::search, Phase::confirm, Phase::dip, Phase::kernels}) {
     EXPECT_EQ(*parse_phase(to_string(phase)), phase);
   }
   for (const StopReason reason :
@@ -37,7 +37,8 @@ TEST(Records, NamesGoRoundTrip) {
         StopReason::eliminated, StopReason::rejected, StopReason::cancelled}) {
     EXPECT_EQ(*parse_stop_reason(to_string(reason)), reason);
   }
-  EXPECT_EQ(parse_phase("Search").status().message(), "phase is 'Search'; allowed: search, confirm, dip");
+  EXPECT_EQ(parse_phase("Search").status().message(),
+            "phase is 'Search'; allowed: search, confirm, dip, kernels");
 }
 
 // A device's name can be anything: it must not be able to pass for another field.

@@ -41,5 +41,30 @@ TEST(ReportText, ABudgetThatWasTooSmallIsSaidToHaveBeen) {
   EXPECT_NE(to_html(report).find(sentence), std::string::npos);
 }
 
+TEST(ReportText, TheKernelsComparedAreATableWithTheReason) {
+  Report report = tiny_report();
+  EXPECT_EQ(kernels_text(report, {}), "");
+  EXPECT_EQ(to_html(report).find("Kernels compared"), std::string::npos);
+  report.kernels = {{.kernel = "mma",
+                     .figures = {{1, "fixed=4", 12.0}, {8, "", 0.0}},
+                     .throughput = 0.5,
+                     .is_chosen = false,
+                     .reason = "50.0 % less throughput"},
+                    {.kernel = "wgmma",
+                     .figures = {{1, "fixed=2", 6.0}, {8, "fixed=1", 7.25}},
+                     .throughput = 1.0,
+                     .is_chosen = true,
+                     .reason = "the fastest"}};
+  const std::string expected =
+      "kernel  us at 1  us at 8  throughput  choice\n"
+      "------  -------  -------  ----------  ----------------------\n"
+      "mma        12.0        -       50.0%  50.0 % less throughput\n"
+      "wgmma       6.0      7.2      100.0%  tuned: the fastest\n";
+  EXPECT_EQ(kernels_text(report, {}), expected);
+  EXPECT_NE(to_text(report, {}).find(expected), std::string::npos);
+  EXPECT_NE(to_html(report).find("Kernels compared"), std::string::npos);
+  EXPECT_NE(to_json(report).find("\"reason\":\"the fastest\""), std::string::npos);
+}
+
 }  // namespace
 }  // namespace wavefill::report

@@ -154,6 +154,36 @@ TEST(Decoder, AMeasuredSettingIsUsedForItsShapeAndRefusedByNameElsewhere) {
   EXPECT_THAT(beyond.message(), HasSubstr("batch 5"));
 }
 
+// A tune that compares kernels may choose another than the first: its profile would be a miss everywhere.
+TEST(Decoder, AProfilesKernelIsTakenUnlessAnotherIsNamed) {
+  const DecodeShape shape = small_shape(4);
+  const Decoder plain = make_decoder("fixed=1");
+  if (plain.kernels().size() < 2) GTEST_SKIP() << "one kernel here";
+  const KernelSpec last = plain.kernels().back();
+  ASSERT_NE(plain.plan(shape)->kernel.name, last.name);
+  const std::vector<ProfileEntry> entries = {{.batch = 4,
+                                              .setting = parse_setting("fixed=2").value(),
+                                              .us = 1,
+                                              .us_low = 1,
+                                              .us_high = 1,
+                                              .samples = 9}};
+  Setting measured{.kind = PolicyKind::measured};
+  measured.profile = std::make_shared<const Profile>(key_of(plain.device(), last, shape), entries);
+  const auto decoder = Decoder::create({.device = "cpu", .num_threads = 2, .setting = measured});
+  ASSERT_TRUE(decoder.ok());
+  const auto plan = decoder->plan(shape);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->kernel.name, last.name);
+  EXPECT_EQ(decoder->profile_counters().hits, 1U);
+
+  const auto named = Decoder::create(
+      {.device = "cpu", .num_threads = 2, .setting = measured, .kernel = plain.kernels().front().name});
+  ASSERT_TRUE(named.ok());
+  const Status miss = named->plan(shape).status();
+  EXPECT_EQ(miss.code(), StatusCode::mismatch);
+  EXPECT_THAT(miss.message(), HasSubstr("kernel"));
+}
+
 Setting measured_for(const Decoder& plain, const DecodeShape& shape,
                      const std::vector<std::int32_t>& batches) {
   std::vector<ProfileEntry> entries;

@@ -218,8 +218,12 @@ TEST(BatchCosts, TheNextLargerBatchSaysWhatOneCosts) {
 }
 
 TEST(BatchCosts, TheEstimateCountsEverySample) {
-  const BatchCost cost{
-      .batch = 1, .candidates = 9, .setup_us = 1000.0, .verify_us = 100.0, .sample_us = 10.0};
+  const BatchCost cost{.batch = 1,
+                       .candidates = 9,
+                       .prepare_us = 400.0,
+                       .setup_us = 1000.0,
+                       .verify_us = 100.0,
+                       .sample_us = 10.0};
   const StoppingRule rule;  // 20 samples
   EXPECT_EQ(cost.search_us(9, rule), 1000.0 + 8 * 100.0 + 10.0 * (8 * 10 + 12 * 5));
   EXPECT_EQ(cost.least_us(9, rule), 1000.0 + 8 * 100.0 + 10.0 * (3 * 10 + 17 * 3));
@@ -228,7 +232,7 @@ TEST(BatchCosts, TheEstimateCountsEverySample) {
   EXPECT_EQ(costs.enough_us(std::vector<std::int32_t>{1}, rule, 0.75, 0.2), 0.0);
   costs.add(cost);
   EXPECT_EQ(costs.enough_us(std::vector<std::int32_t>{1, 1}, rule, 0.75, 0.2),
-            std::max(2 * 3200.0 / 0.75, 2 * 1400.0 / 0.2));
+            std::max(2 * 3200.0 / 0.75, 2 * (3200.0 + 800.0) / (0.75 + 0.2)));
 }
 
 TEST(BatchCosts, TheOrderIsEndsAndMiddleThenWhatMattersFromTheTop) {

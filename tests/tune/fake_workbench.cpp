@@ -16,6 +16,12 @@ FakeWorkbench::FakeWorkbench() {
 
 Result<KernelSpec> FakeWorkbench::kernel_for(const DecodeShape&) const { return kernel; }
 
+Result<std::vector<KernelSpec>> FakeWorkbench::kernels_for(const DecodeShape&) const {
+  std::vector<KernelSpec> kernels = {kernel};
+  kernels.insert(kernels.end(), other_kernels.begin(), other_kernels.end());
+  return kernels;
+}
+
 Environment FakeWorkbench::environment() {
   Environment environment;
   environment.set("device", device_spec.name);

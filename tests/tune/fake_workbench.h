@@ -20,6 +20,7 @@ class FakeWorkbench : public Workbench {
   // What may be changed before tuning.
   DeviceSpec device_spec;
   KernelSpec kernel;
+  std::vector<KernelSpec> other_kernels;                    // that run every shape too, later in the table
   std::function<double(const SplitPlan&)> true_us;          // default: waves_us
   double noise = 0.005;                                     // relative standard deviation of a burst
   std::function<double(double now_us)> drift;               // factor on all times; default: 1
@@ -38,6 +39,7 @@ class FakeWorkbench : public Workbench {
 
   const DeviceSpec& device() const override { return device_spec; }
   Result<KernelSpec> kernel_for(const DecodeShape& shape) const override;
+  Result<std::vector<KernelSpec>> kernels_for(const DecodeShape& shape) const override;
   std::string timing() const override { return "simulated"; }
   Environment environment() override;
   Result<Rotation> prepare(const DecodeShape& shape) override;

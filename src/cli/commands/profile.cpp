@@ -67,7 +67,7 @@ Action define_profile(OptionSet& set) {
   set.words("files", options->files, "FILE", "the profile, or the two to compare");
   add_json_option(set, options->json);
   add_device_options(set, options->device);
-  add_kernel_option(set, options->device);
+  add_kernel_option(set, options->device, "the profile's, else the first that takes the shape");
   return [options](Console& console) { return run(*options, console); };
 }
 

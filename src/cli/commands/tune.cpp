@@ -155,7 +155,7 @@ void add_output_options(OptionSet& set, OutputPaths& paths) {
 Action define_tune(OptionSet& set) {
   const auto options = std::make_shared<TuneOptions>();
   add_device_options(set, options->device);
-  add_kernel_option(set, options->device);
+  add_kernel_option(set, options->device, "the fastest of those that take the shape, as measured");
   add_shape_options(set, options->shape);
   set.begin_group("Options");
   set.required_text("--batch", options->batches, "LIST", "batch sizes: 64,80,96 or 1-16 or 1,8-64:8");
