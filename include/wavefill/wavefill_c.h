@@ -73,7 +73,7 @@ typedef struct wf_decoder_options {
   size_t struct_size;
   const char* device;  /* "cpu", "cuda:0", "auto"; NULL = "auto" */
   const char* setting; /* "target-ctas=512", "balanced", ...; NULL = the environment's, else the default */
-  const char* kernel;  /* a name of the kernel table; NULL = a profile's, else the first that takes the shape */
+  const char* kernel;  /* of the kernel table; NULL = a profile's, else the first that takes the shape */
   int32_t num_threads; /* CPU only; 0 = all hardware threads */
   int32_t batch_invariant; /* 0 or 1 */
   /* Where a profile has nothing for a call: plan by this setting instead, counted. NULL = the miss is an
