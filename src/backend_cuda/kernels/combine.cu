@@ -4,6 +4,7 @@
 // four dims and reads 16 bytes of every partial. Partials come from L2 mostly: they were just written.
 // Bytes: 2052 read a partial and head, 1024 written a head.
 #include "backend_cuda/device/block/epilogue.cuh"
+#include "backend_cuda/device/block/lanes.cuh"
 #include "backend_cuda/device/ptx/grid_dependency.cuh"
 #include "backend_cuda/kernels/kernels.h"
 
@@ -12,18 +13,6 @@ namespace {
 
 constexpr int kCombineThreads = kValueDim / 4;
 constexpr unsigned kAllLanes = ~0U;
-
-__device__ __forceinline__ float warp_max(float x) {
-#pragma unroll
-  for (int bit = 16; bit > 0; bit /= 2) x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, bit));
-  return x;
-}
-
-__device__ __forceinline__ float warp_sum(float x) {
-#pragma unroll
-  for (int bit = 16; bit > 0; bit /= 2) x += __shfl_xor_sync(kAllLanes, x, bit);
-  return x;
-}
 
 // The first kAhead partials' dims, asked for before their weights are known: one trip to the L2 less.
 struct FirstPartials {
@@ -43,13 +32,13 @@ struct FirstPartials {
 __device__ __forceinline__ float merged_lse_log2(const float* lse, int num_partials, int stride, int lane) {
   float largest = minus_infinity();
   for (int i = lane; i < num_partials; i += 32) largest = fmaxf(largest, lse[std::int64_t{i} * stride]);
-  largest = warp_max(largest);
+  largest = max_of_lanes<32>(largest);
   if (largest == minus_infinity()) return largest;
   float sum = 0.0F;
   for (int i = lane; i < num_partials; i += 32) {
     sum += weight_towards(lse[std::int64_t{i} * stride], largest);
   }
-  return largest + log2_approx(warp_sum(sum));
+  return largest + log2_approx(sum_of_lanes<32>(sum));
 }
 
 // A weight of 0 leaves its partial out whatever it holds: an empty part was never written.
@@ -114,8 +103,7 @@ __global__ void __launch_bounds__(kCombineThreads)
     o = weighted_sum(ahead, o_partial, stride, lse, lse_log2, num_partials, out.num_heads, lane);
     o = {o.x * factor, o.y * factor, o.z * factor, o.w * factor};
   }
-  auto* to = out.out + request.quotient * out.out_stride_batch + request.remainder * out.out_stride_s_q +
-             head * out.out_stride_head + thread * 4;
+  std::uint16_t* to = output_row(out, request) + head * out.out_stride_head + thread * 4;
   *reinterpret_cast<uint2*>(to) = make_uint2(pack_bf16x2(o.x, o.y), pack_bf16x2(o.z, o.w));
   if (thread == 0) write_lse(out, request, head, lse_log2);
 }

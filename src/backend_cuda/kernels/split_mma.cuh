@@ -37,19 +37,14 @@ __device__ __forceinline__ int forget(int value) {
 }
 
 // What is known of an item outside the loop.
+template <class C>
 struct ItemPlace {
   PlanItem item;
   Quotient request;
 
-  __device__ __forceinline__ ItemPlace(const SplitParams& params, const PlanItem& plan_item)
-      : item(plan_item), request(divide(item.row, params.output.s_q)) {}
+  __device__ __forceinline__ ItemPlace(const SplitParams& params, std::int32_t item_idx)
+      : item(work_item_of_cta<C>(params.plan, item_idx)), request(divide(item.row, params.output.s_q)) {}
 };
-
-template <class C>
-__device__ __forceinline__ ItemPlace place_of_item(const SplitParams& params, std::int32_t item_idx) {
-  if constexpr (C::kRowIsCluster) return {params, work_item_of_cluster(params.plan)};
-  return {params, work_item(params.plan, item_idx)};
-}
 
 // The role of a compute warp in one item.
 template <class C>
@@ -82,13 +77,13 @@ class SplitItem {
  private:
   __device__ __forceinline__ int lane() const { return thread_ % 32; }
   __device__ __forceinline__ ItemRange items() const {
-    if constexpr (C::kRowIsCluster) return {0, 1};
+    if constexpr (C::kRowIsCluster) return items_of_cta<C>(params_.plan);
     return items_of_worker(params_.plan, forget(static_cast<std::int32_t>(blockIdx.x)));
   }
 
   // Loads Q and returns how many tiles the item has.
   __device__ __forceinline__ std::int32_t begin(std::int32_t done) {
-    const ItemPlace place = place_of_item<C>(params_, items().begin + done);
+    const ItemPlace<C> place(params_, items().begin + done);
     const RowTiles<C> row = tiles_of_row<C>(params_, place.request);
     const std::int32_t tiles = min(place.item.tile_end, row.tiles) - place.item.tile_begin;
     const int first_head = place.item.head_tile * C::kHeads;
@@ -182,7 +177,7 @@ class SplitItem {
       finish_in_cluster();
       return;
     }
-    const ItemPlace place = place_of_item<C>(params_, items().begin + done);
+    const ItemPlace<C> place(params_, items().begin + done);
     const int first_head = place.item.head_tile * C::kHeads;
     named_barrier<C::kComputeThreads>();
     finish_heads<C>(shared_, params_.output, place.item, place.request, first_head, thread_);
@@ -194,10 +189,10 @@ class SplitItem {
 
   // Precondition: publish_sums().
   __device__ __forceinline__ void finish_in_cluster() {
-    const ItemPlace place = place_of_item<C>(params_, 0);
+    const ItemPlace<C> place(params_, 0);
     const int first_head = place.item.head_tile * C::kHeads;
     const int first_dim = slice_ * kSliceDims + group_ * C::kWarpDims;
-    ClusterEnd<C>& end = cluster_end(shared_);
+    auto& end = cluster_end(shared_);
     const bool has_head = thread_ < C::kHeads && first_head + thread_ < params_.output.num_heads;
     // Asked for before everything else, since it may come from DRAM.
     const float sink_log2 = has_head ? sink_log2_of(params_.output, first_head + thread_) : 0.0F;
@@ -209,12 +204,7 @@ class SplitItem {
     }
     named_barrier<C::kComputeThreads>();
     stage_output<C>(end.partial, o_, shared_, unit_, first_dim, lane());
-    cluster_arrive();
-    cluster_wait();
-    merge_in_cluster<C::kHeads, 1, C::kComputeThreads>(params_.plan.num_splits, params_.output, end.partial,
-                                                       end.weights, first_head, thread_, place.request);
-    cluster_arrive_relaxed();
-    cluster_wait();  // until nobody reads this CTA's memory any more
+    merge_in_cluster<C::kComputeThreads>(params_, end, first_head, thread_, place.request);
   }
 
   const SplitParams& params_;
@@ -245,7 +235,7 @@ __device__ __forceinline__ void load_items(const SplitParams& params, SplitShare
   const ItemRange items = items_of_cta<C>(params.plan);
   RowLoader<C> rows(params, shared, loader, static_cast<int>(threadIdx.x) % 32);
   for (std::int32_t i = items.begin; i < items.end; ++i) {
-    const ItemPlace place = place_of_item<C>(params, i);
+    const ItemPlace<C> place(params, i);
     const RowTiles<C> row = tiles_of_row<C>(params, place.request);
     const std::int32_t end = min(place.item.tile_end, row.tiles);
     if (end > place.item.tile_begin) rows.run(row, place.item.tile_begin, end);

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "backend_cuda/device/block/epilogue.cuh"
+#include "backend_cuda/device/block/lanes.cuh"
 #include "backend_cuda/device/block/work_items.cuh"
 #include "backend_cuda/device/ptx/cluster.cuh"
 #include "backend_cuda/device/ptx/ldmatrix.cuh"
@@ -31,8 +32,8 @@ struct StagedPartial {
   float unit[kUnits][kHeads];        // 2^-n
 };
 
-// The power of two by which a unit is staged whose largest magnitude, finite and not negative, is `largest`:
-// it comes to 2^8 .. 2^9 then, or as near as normal powers bring it.
+// The power of two by which a unit is staged whose largest magnitude is `largest`: it comes to 2^8 .. 2^9
+// then, or as near as normal powers bring it.
 struct UnitPower {
   float power;
   float inverse;
@@ -53,7 +54,15 @@ struct ClusterWeights {
   float sink_log2[kHeads];  // of all heads of the tile
 };
 
-// kThreads merge kSplits partials, each at `staged` in the memory of its CTA.
+// What a CTA of a cluster has in the end. It lies where tiles of tokens lay, which have been read for the
+// last time: a CTA of a cluster has one item.
+template <int kHeads, int kUnits>
+struct ClusterEnd {
+  StagedPartial<kHeads, kUnits> partial;
+  ClusterWeights<kHeads, kUnits> weights;
+};
+
+// kThreads merge kSplits partials, each at `end.partial` in the memory of its CTA.
 template <int kSplits, int kHeads, int kUnits, int kThreads>
 class ClusterMerge {
  public:
@@ -61,11 +70,11 @@ class ClusterMerge {
   using Weights = ClusterWeights<kHeads, kUnits>;
 
   // The head tile begins at head `first_head` of the row.
-  __device__ __forceinline__ ClusterMerge(const OutputParams& out, const Staged& staged, Weights& weights,
+  __device__ __forceinline__ ClusterMerge(const OutputParams& out, ClusterEnd<kHeads, kUnits>& end,
                                           int first_head, int thread)
       : out_(out),
-        staged_(staged),
-        weights_(weights),
+        staged_(end.partial),
+        weights_(end.weights),
         first_head_(first_head),
         heads_(min(kHeads, out.num_heads - first_head)),
         rank_(cluster_rank()),
@@ -91,9 +100,11 @@ class ClusterMerge {
   static_assert(kThreads % kHeadThreads == 0);
   static_assert(kRounds * kHeadsAtOnce * kLanesOfHead <= kThreads, "a lane a weight");
 
-  __device__ __forceinline__ int head_of(int round) const {
-    return (round * kSplits + rank_) * kHeadsAtOnce + thread_ / kHeadThreads;
+  // Head `i` of those of this CTA in a round.
+  __device__ __forceinline__ int head_at(int round, int i) const {
+    return (round * kSplits + rank_) * kHeadsAtOnce + i;
   }
+  __device__ __forceinline__ int head_of(int round) const { return head_at(round, thread_ / kHeadThreads); }
 
   // Without a condition: the compiler would load to other registers and wait there. Where there is no head,
   // from this CTA's own memory: nobody waits for that load, and another CTA may have ended when it arrives.
@@ -118,7 +129,7 @@ class ClusterMerge {
   __device__ __forceinline__ void find_weights(Quotient request) const {
     const int place = thread_ / kLanesOfHead;
     const int split = thread_ % kLanesOfHead;
-    const int head = (place / kHeadsAtOnce * kSplits + rank_) * kHeadsAtOnce + place % kHeadsAtOnce;
+    const int head = head_at(place / kHeadsAtOnce, place % kHeadsAtOnce);
     const bool exists = place < kRounds * kHeadsAtOnce && head < heads_;
     // Every lane of a warp takes part, those without a head with another's.
     const int head_read = exists ? head : heads_ - 1;
@@ -126,14 +137,8 @@ class ClusterMerge {
     const float of_split =
         load_cluster(address_in_cluster(shared_address(&staged_.lse[head_read]), split_read));
     const float lse = split < kSplits ? of_split : minus_infinity();
-    float largest = lse;
-#pragma unroll
-    for (int bit = kLanesOfHead / 2; bit > 0; bit /= 2) {
-      largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, bit));
-    }
-    float sum = weight_towards(lse, largest);
-#pragma unroll
-    for (int bit = kLanesOfHead / 2; bit > 0; bit /= 2) sum += __shfl_xor_sync(~0U, sum, bit);
+    const float largest = max_of_lanes<kLanesOfHead>(lse);
+    const float sum = sum_of_lanes<kLanesOfHead>(weight_towards(lse, largest));
     const float merged = largest == minus_infinity() ? largest : largest + log2_approx(sum);
     if (!exists) return;
     if (split < kSplits) {
@@ -152,8 +157,7 @@ class ClusterMerge {
 
   __device__ __forceinline__ void add_up(const uint4 (&parts)[kRounds][kSplits], Quotient request) const {
     const int unit = thread_ % kHeadThreads / (kHeadThreads / kUnits);
-    std::uint16_t* const row = out_.out + request.quotient * out_.out_stride_batch +
-                               request.remainder * out_.out_stride_s_q + thread_ % kHeadThreads * kDims;
+    std::uint16_t* const row = output_row(out_, request) + thread_ % kHeadThreads * kDims;
 #pragma unroll
     for (int i = 0; i < kRounds; ++i) {
       const int head = head_of(i);
@@ -192,20 +196,30 @@ class ClusterMerge {
   int thread_;
 };
 
-// The merge of a row in `num_splits` CTAs, by kThreads threads of each.
-template <int kHeads, int kUnits, int kThreads, int kSplits = 2>
-__device__ __forceinline__ void merge_in_cluster(int num_splits, const OutputParams& out,
-                                                 const StagedPartial<kHeads, kUnits>& staged,
-                                                 ClusterWeights<kHeads, kUnits>& weights, int first_head,
-                                                 int thread, Quotient request) {
+template <int kSplits, int kHeads, int kUnits, int kThreads>
+__device__ __forceinline__ void merge_splits(int num_splits, const OutputParams& out,
+                                             ClusterEnd<kHeads, kUnits>& end, int first_head, int thread,
+                                             Quotient request) {
   if constexpr (kSplits <= kMaxClusterSplits) {
     if (num_splits == kSplits) {
-      ClusterMerge<kSplits, kHeads, kUnits, kThreads>(out, staged, weights, first_head, thread).run(request);
+      ClusterMerge<kSplits, kHeads, kUnits, kThreads>(out, end, first_head, thread).run(request);
     } else {
-      merge_in_cluster<kHeads, kUnits, kThreads, kSplits + 1>(num_splits, out, staged, weights, first_head,
-                                                              thread, request);
+      merge_splits<kSplits + 1, kHeads, kUnits, kThreads>(num_splits, out, end, first_head, thread, request);
     }
   }
+}
+
+// The merge of a row in as many CTAs as it has splits, by kThreads threads of each. Precondition: they, and
+// no others that have not ended, come here once they have written their partials and sink_log2.
+template <int kThreads, int kHeads, int kUnits>
+__device__ __forceinline__ void merge_in_cluster(const SplitParams& params, ClusterEnd<kHeads, kUnits>& end,
+                                                 int first_head, int thread, Quotient request) {
+  cluster_arrive();
+  cluster_wait();
+  merge_splits<2, kHeads, kUnits, kThreads>(params.plan.num_splits, params.output, end, first_head, thread,
+                                            request);
+  cluster_arrive_relaxed();
+  cluster_wait();  // until nobody reads this CTA's memory any more
 }
 
 }  // namespace wavefill::cuda

@@ -10,17 +10,10 @@
 
 namespace wavefill::cuda {
 
-// It lies where the ring lay, whose tiles have been read for the last time: a CTA of a cluster has one item.
 template <class C>
-struct ClusterEnd {
-  StagedPartial<C::kHeads, 1> partial;
-  ClusterWeights<C::kHeads, 1> weights;
-};
-
-template <class C>
-__device__ __forceinline__ ClusterEnd<C>& cluster_end(SplitShared<C>& shared) {
-  static_assert(sizeof(ClusterEnd<C>) <= sizeof(shared.ring));
-  return *reinterpret_cast<ClusterEnd<C>*>(shared.ring);
+__device__ __forceinline__ ClusterEnd<C::kHeads, 1>& cluster_end(SplitShared<C>& shared) {
+  static_assert(sizeof(ClusterEnd<C::kHeads, 1>) <= sizeof(shared.ring));
+  return *reinterpret_cast<ClusterEnd<C::kHeads, 1>*>(shared.ring);
 }
 
 // Puts the largest magnitude of each head's O into shared.tile_max, which is empty. NaN counts as nothing.

@@ -108,9 +108,7 @@ __device__ __forceinline__ void store_output(const OutputAccumulators<C>& o, con
       // A factor of 0 is an exact 0, also where O is not finite.
       take_dims<C>(dims, o, n, c, factor * unit);
       if (item.partial_idx < 0) {
-        store_bf16(params.out + request.quotient * params.out_stride_batch +
-                       request.remainder * params.out_stride_s_q + head * params.out_stride_head + dim,
-                   dims);
+        store_bf16(output_row(params, request) + head * params.out_stride_head + dim, dims);
       } else if (factor != 0.0F) {
         store_fp32(
             params.o_partial + (std::int64_t{item.partial_idx} * params.num_heads + head) * kValueDim + dim,

@@ -300,15 +300,10 @@ class TileConsumer {
     }
   }
 
-  // What a CTA of a cluster has in the end lies where the tiles lay, which have been read for the last time:
-  // its item is its only one.
-  struct ClusterEnd {
-    StagedPartial<C::kHeads, C::kConsumers> partial;
-    ClusterWeights<C::kHeads, C::kConsumers> weights;
-  };
-  __device__ __forceinline__ ClusterEnd& cluster_end() const {
-    static_assert(sizeof(ClusterEnd) <= sizeof(shared_.tiles));
-    return *reinterpret_cast<ClusterEnd*>(shared_.tiles);
+  using End = ClusterEnd<C::kHeads, C::kConsumers>;
+  __device__ __forceinline__ End& cluster_end() const {
+    static_assert(sizeof(End) <= sizeof(shared_.tiles));
+    return *reinterpret_cast<End*>(shared_.tiles);
   }
 
   // Of head `head` of the head tile.
@@ -329,15 +324,9 @@ class TileConsumer {
   __device__ __forceinline__ void merge(const float (&factor)[2]) {
     const PlanItem item = work_item_of_cluster(params_.plan);  // found again rather than kept
     const Quotient request = divide(item.row, params_.output.s_q);
-    ClusterEnd& end = cluster_end();
-    stage_partial_rows(o_, factor, end.partial, warp_ * 16, group_, formed_here(lane_));
-    cluster_arrive();
-    cluster_wait();
-    merge_in_cluster<C::kHeads, C::kConsumers, C::kConsumers * C::kGroupThreads>(
-        params_.plan.num_splits, params_.output, end.partial, end.weights, item.head_tile * C::kHeads,
-        static_cast<int>(threadIdx.x), request);
-    cluster_arrive_relaxed();
-    cluster_wait();  // until nobody reads this CTA's memory any more
+    stage_partial_rows(o_, factor, cluster_end().partial, warp_ * 16, group_, formed_here(lane_));
+    merge_in_cluster<C::kConsumers * C::kGroupThreads>(params_, cluster_end(), item.head_tile * C::kHeads,
+                                                       static_cast<int>(threadIdx.x), request);
   }
 
   const SplitParams& params_;

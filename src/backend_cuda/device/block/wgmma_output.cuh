@@ -5,6 +5,7 @@
 
 #include "backend_cuda/device/block/cluster_merge.cuh"
 #include "backend_cuda/device/block/epilogue.cuh"
+#include "backend_cuda/device/block/lanes.cuh"
 #include "backend_cuda/device/block/work_items.cuh"
 #include "backend_cuda/device/ptx/convert.cuh"
 #include "backend_cuda/device/ptx/global_load.cuh"
@@ -62,9 +63,8 @@ __device__ __forceinline__ void store_bf16_rows(const float (&o)[2][64], const O
     stmatrix_x4(staged_bf16(rows.stage, lane % 16, j + lane / 16), words);
   }
   __syncwarp();
-  std::uint16_t* to = params.out + request.quotient * params.out_stride_batch +
-                      request.remainder * params.out_stride_s_q + rows.first_head * params.out_stride_head +
-                      rows.first_dim + lane * 8;
+  std::uint16_t* to =
+      output_row(params, request) + rows.first_head * params.out_stride_head + rows.first_dim + lane * 8;
 #pragma unroll
   for (int line = 0; line < 16; ++line) {
     if (rows.first_head + line < rows.num_heads) {
@@ -111,12 +111,11 @@ __device__ __forceinline__ float largest_of_head(const float (&o)[2][64], int r)
   float largest = 0.0F;
 #pragma unroll
   for (int i = 0; i < 64; ++i) largest = fmaxf(largest, fabsf(o[i / 32][i % 32 / 2 * 4 + 2 * r + i % 2]));
-  largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, 1));
-  return fmaxf(largest, __shfl_xor_sync(~0U, largest, 2));
+  return max_of_lanes<4>(largest);
 }
 
 // The warp's 16 heads from `first_head` of the head tile on, times their factors, for the CTAs of a cluster;
-// a warpgroup's dims are a unit, whose largest finite value comes to 2^8 .. 2^9.
+// a warpgroup's dims are a unit.
 template <int kHeads>
 __device__ __forceinline__ void stage_partial_rows(const float (&o)[2][64], const float (&factor)[2],
                                                    StagedPartial<kHeads, 2>& staged, int first_head, int unit,

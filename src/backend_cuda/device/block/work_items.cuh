@@ -35,22 +35,27 @@ __device__ __forceinline__ PlanItem work_item_of_cluster(const PlanParams& plan)
   return {row, unit - row * plan.num_head_tiles, plan.tile_begin[split], plan.tile_begin[split + 1], 0};
 }
 
-// The items of a CTA of a kernel of configuration C.
+// The items of a CTA of a kernel of configuration C, and one of them.
 template <class C>
 __device__ __forceinline__ ItemRange items_of_cta(const PlanParams& plan) {
   if constexpr (C::kRowIsCluster) return {0, 1};
   return items_of_worker(plan, static_cast<std::int32_t>(blockIdx.x));
 }
+template <class C>
+__device__ __forceinline__ PlanItem work_item_of_cta(const PlanParams& plan, std::int32_t idx) {
+  if constexpr (C::kRowIsCluster) return work_item_of_cluster(plan);
+  return work_item(plan, idx);
+}
 
-// The item of a kernel of configuration C, without the two divisions where rows are whole: some hundred
-// instructions that a CTA meets cold.
+// The same, without the two divisions where rows are whole: some hundred instructions that a CTA meets cold.
 template <class C>
 __device__ __forceinline__ PlanItem work_item_quick(const PlanParams& plan, std::int32_t idx) {
-  if constexpr (C::kRowIsCluster) return work_item_of_cluster(plan);
-  if (plan.items == nullptr && plan.num_splits == 1 && plan.num_head_tiles == 1) {
-    return {idx, 0, plan.tile_begin[0], plan.tile_begin[1], -1};
+  if constexpr (!C::kRowIsCluster) {
+    if (plan.items == nullptr && plan.num_splits == 1 && plan.num_head_tiles == 1) {
+      return {idx, 0, plan.tile_begin[0], plan.tile_begin[1], -1};
+    }
   }
-  return work_item(plan, idx);
+  return work_item_of_cta<C>(plan, idx);
 }
 
 __device__ __forceinline__ ItemRange partials_of_row(const PlanParams& plan, std::int32_t row) {
@@ -99,6 +104,11 @@ __device__ __forceinline__ IndexRow index_row(const CacheParams& cache, Quotient
 // Where a row's query begins: its first head.
 __device__ __forceinline__ const std::uint16_t* query_row(const SplitParams& params, Quotient request) {
   return params.q + request.quotient * params.q_stride_batch + request.remainder * params.q_stride_s_q;
+}
+
+// Where a row's output begins: its first head.
+__device__ __forceinline__ std::uint16_t* output_row(const OutputParams& params, Quotient request) {
+  return params.out + request.quotient * params.out_stride_batch + request.remainder * params.out_stride_s_q;
 }
 
 // A row's kv tiles: those of the main cache first, none spanning both.
