@@ -29,24 +29,7 @@ Result<Schedule> split_tail_gap(const SplitProblem& problem) {
 Result<Schedule> split_last_wave(const SplitProblem& problem) {
   const std::int64_t rows = std::ssize(problem.row_tiles);
   const LastWave last = last_wave(rows, problem.head_tiles, problem.slots);
-  const auto whole = static_cast<std::size_t>(rows - last.rows);
-  SplitProblem part = problem;
-  part.row_tiles = problem.row_tiles.first(whole);
-  Result<Schedule> schedule = even_shares(part, 1);
-  if (!schedule.ok()) return schedule;
-  part.row_tiles = problem.row_tiles.subspan(whole);
-  const Result<Schedule> split = even_shares(part, last.num_splits);
-  if (!split.ok()) return split;
-  const std::size_t num_shares = schedule->shares.size() + split->shares.size();
-  if (num_shares > static_cast<std::size_t>(INT32_MAX / problem.head_tiles)) {
-    return invalid_argument("{} rows make {} splits of {} head tiles; allowed: <= {} work items", rows,
-                            num_shares, problem.head_tiles, INT32_MAX);
-  }
-  for (Share share : split->shares) {
-    share.row += static_cast<std::int32_t>(whole);
-    schedule->shares.push_back(share);
-  }
-  return schedule;
+  return even_shares(problem, last.num_splits, rows - last.rows);
 }
 
 Result<Schedule> split_list_schedule(const SplitProblem& problem) {

@@ -41,9 +41,11 @@ struct Schedule {
 };
 
 // `rows` x min(num_splits, the row's tiles) shares, at least one a row, with boundaries floor(i * n / s):
-// sizes within a row differ by at most one tile. Precondition: num_splits >= 1.
+// sizes within a row differ by at most one tile. The first `whole_rows` rows are not split.
+// Preconditions: num_splits >= 1, 0 <= whole_rows <= rows.
 // Errors: invalid_argument when the work items would not fit 32-bit indices.
-Result<Schedule> even_shares(const SplitProblem& problem, std::int64_t num_splits);
+Result<Schedule> even_shares(const SplitProblem& problem, std::int64_t num_splits,
+                             std::int64_t whole_rows = 0);
 
 // Calls visit(num_splits, chunk) for each value that ceil(n / chunk) takes, fewest splits first, with
 // the largest such chunk. There are at most 2 sqrt(n) of them; other split counts only cut the same

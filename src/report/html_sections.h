@@ -9,8 +9,8 @@ namespace wavefill::report {
 
 std::string verdict_section(const Report& report);  // the decision and its key figures
 std::string figures_section(const Report& report);
-std::string verdict_table(const Report& report);
-std::string kernels_table(const Report& report);  // empty where there was no choice  // a row a batch
+std::string verdict_table(const Report& report);  // a row a batch
+std::string kernels_table(const Report& report);  // empty where there was no choice
 std::string regrets_section(const Report& report);
 std::string rejected_section(const Report& report);
 std::string model_section(

@@ -15,13 +15,6 @@
 namespace wavefill::report {
 namespace {
 
-std::vector<double> times_of(const std::vector<TimedSample>& samples) {
-  std::vector<double> times;
-  times.reserve(samples.size());
-  for (const TimedSample& sample : samples) times.push_back(sample.us);
-  return times;
-}
-
 Estimate estimate_of(const Effect& effect) {
   return {.value = effect.effect, .low = effect.interval.low, .high = effect.interval.high};
 }
@@ -56,7 +49,7 @@ Arm arm_of(const ArmResult& result) {
           .max_o_error = result.verification.max_o_error,
           .max_lse_error = result.verification.max_lse_error,
           .failure = result.verification.message,
-          .samples_us = times_of(result.samples),
+          .samples_us = times_us(result.samples),
           .us = {.value = result.median_us, .low = result.interval_us.low, .high = result.interval_us.high},
           .tokens_per_s = {},
           .effect = estimate_of(result.effect),
@@ -74,14 +67,8 @@ Confirmation confirmation_of(const ConfirmResult& result) {
           .deployed_us = result.deployed_median_us,
           .effect = estimate_of(result.effect),
           .verdict = std::string(to_string(result.verdict)),
-          .samples_us = times_of(result.samples),
-          .deployed_samples_us = times_of(result.deployed_samples)};
-}
-
-double weight_of(const std::vector<WorkloadWeight>& workload, std::int32_t batch) {
-  if (workload.empty()) return 1.0;
-  const auto found = std::ranges::find(workload, batch, &WorkloadWeight::batch);
-  return found == workload.end() ? 0.0 : found->weight;
+          .samples_us = times_us(result.samples),
+          .deployed_samples_us = times_us(result.deployed_samples)};
 }
 
 Batch batch_of(const TuneRequest& request, const BatchResult& result, const TuneResult& run) {
@@ -93,7 +80,7 @@ Batch batch_of(const TuneRequest& request, const BatchResult& result, const Tune
               .is_confirmed = false,
               .confirmation = {},
               .a_a_effect = estimate_of(result.a_a),
-              .a_a_samples_us = times_of(result.a_a_samples),
+              .a_a_samples_us = times_us(result.a_a_samples),
               .noise = result.noise,
               .rounds = result.rounds,
               .contaminated_rounds = result.contaminated_rounds,

@@ -167,6 +167,13 @@ std::vector<VerdictRow> verdict_rows(const JudgedEvidence& evidence) {
 
 }  // namespace
 
+double weight_of(std::span<const WorkloadWeight> workload, std::int32_t batch) {
+  if (workload.empty()) return 1.0;
+  double sum = 0.0;
+  for (const WorkloadWeight& weight : workload) sum += weight.batch == batch ? weight.weight : 0.0;
+  return sum;
+}
+
 std::string_view to_string(RejectReason reason) {
   switch (reason) {
     case RejectReason::slower: return "slower";

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,8 @@ struct WorkloadWeight {
   std::int32_t batch = 0;
   double weight = 0.0;  // >= 0
 };
+// What a batch weighs in a workload: the sum of what it names for it, and 1 if the workload is empty.
+double weight_of(std::span<const WorkloadWeight> workload, std::int32_t batch);
 
 struct TableEntry {
   std::int32_t batch = 0;

@@ -8,12 +8,6 @@
 namespace wavefill {
 namespace {
 
-double weight_of(const std::vector<WorkloadWeight>& workload, std::int32_t batch) {
-  if (workload.empty()) return 1.0;
-  const auto found = std::ranges::find(workload, batch, &WorkloadWeight::batch);
-  return found == workload.end() ? 0.0 : found->weight;
-}
-
 std::string percent_behind(double throughput) { return fmt::format("{:.1f} %", (1.0 - throughput) * 100.0); }
 
 }  // namespace

@@ -26,12 +26,6 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   return z ^ (z >> 31);
 }
 
-std::vector<double> times(const std::vector<TimedSample>& samples) {
-  std::vector<double> us;
-  for (const TimedSample& sample : samples) us.push_back(sample.us);
-  return us;
-}
-
 class Session {
  public:
   Session(const SessionContext& context, const SessionSpec& spec, std::vector<Arm> arms)
@@ -205,9 +199,7 @@ class Session {
     }
     WAVEFILL_RETURN_IF_ERROR(focus());
     for (const bool references : {false, true}) {
-      const bool waits = references && std::ranges::any_of(outcome_.arms, [](const Arm& arm) {
-                           return !arm.is_reference && arm.stop == StopReason::none;
-                         });
+      const bool waits = references && !running_candidates().empty();
       if (waits) continue;
       for (Arm& arm : outcome_.arms) {
         if (arm.is_reference != references || arm.stop != StopReason::none) continue;
@@ -221,7 +213,7 @@ class Session {
 
   StopReason reason_to_stop(const Arm& arm) const {
     const double elapsed_us = context_.workbench.now_us() - start_us_;
-    const StopReason reason = should_stop(rule_, times(arm.samples), elapsed_us, deadline_us_ - start_us_);
+    const StopReason reason = should_stop(rule_, times_us(arm.samples), elapsed_us, deadline_us_ - start_us_);
     if (reason == StopReason::precision || reason == StopReason::max_samples) return reason;
     if (next_round_ < context_.request.verdict.min_samples) return StopReason::none;
     return rounds_here_ >= kMaxRoundsPerSample * rule_.max_samples ? StopReason::time_budget : reason;
@@ -233,7 +225,7 @@ class Session {
     double leader_us = 0.0;
     for (const Arm& other : outcome_.arms) {
       if (other.samples.size() < kGulfSamples || other.replica != 0) continue;
-      const double us = median(times(other.samples));
+      const double us = median(times_us(other.samples));
       if (leader != nullptr && us >= leader_us) continue;
       leader = &other;
       leader_us = us;
@@ -245,12 +237,11 @@ class Session {
   }
 
   // Time until every candidate still running has the samples that a verdict takes.
-  double us_until_enough() const {
+  double us_until_enough() {
     const std::int32_t enough = std::min(rule_.min_samples, rule_.max_samples);
     std::int32_t rounds = 0;
-    for (const Arm& arm : outcome_.arms) {
-      if (arm.is_reference || arm.stop != StopReason::none) continue;
-      rounds = std::max(rounds, enough - static_cast<std::int32_t>(arm.samples.size()));
+    for (const Arm* arm : running_candidates()) {
+      rounds = std::max(rounds, enough - static_cast<std::int32_t>(arm->samples.size()));
     }
     const double sample_us = (context_.workbench.now_us() - start_us_) / static_cast<double>(samples_here_);
     return sample_us * rounds * num_active();
@@ -268,7 +259,7 @@ class Session {
     const auto deployed = std::ranges::find_if(
         outcome_.arms, [](const Arm& other) { return other.is_reference && other.replica == 0; });
     return deployed != outcome_.arms.end() && !deployed->samples.empty() &&
-           median(times(arm.samples)) < median(times(deployed->samples));
+           median(times_us(arm.samples)) < median(times_us(deployed->samples));
   }
 
   // Where the share is too short for verdicts on all, the slowest leave the rest of it to the others. The
@@ -288,8 +279,8 @@ class Session {
         if (fits && beats_deployed(*running.front())) deadline_us_ = now_us + needed_us;
         return {};
       }
-      Arm* slowest =
-          *std::ranges::max_element(running, {}, [](const Arm* arm) { return median(times(arm->samples)); });
+      Arm* slowest = *std::ranges::max_element(running, {},
+                                               [](const Arm* arm) { return median(times_us(arm->samples)); });
       WAVEFILL_RETURN_IF_ERROR(stop(*slowest, StopReason::time_budget));
     }
   }

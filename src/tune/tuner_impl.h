@@ -52,6 +52,8 @@ class Tuner {
   Status search_batch(const Turn& turn);
   Result<BatchResult> begin_batch(const Turn& turn);
   Result<BatchResult> begin_again(BatchResult batch);
+  // Lays a batch ready on the device. Errors: those of the workbench, unavailable (warm caches).
+  Result<Rotation> prepare_cold(std::int32_t batch);
   Status verify_all(BatchResult& batch);
   Status measure_batch(BatchResult& batch, const Turn& turn);
 

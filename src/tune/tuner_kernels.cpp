@@ -91,12 +91,7 @@ Result<std::vector<Candidate>> Tuner::racers(const DecodeShape& shape, const Ker
 
 Status Tuner::race_at(std::int32_t batch, std::int32_t place, double deadline_us, KernelRace& race) {
   const DecodeShape shape = shape_at(batch);
-  const auto rotation = workbench_.prepare(shape);
-  if (!rotation.ok()) return rotation.status();
-  if (!rotation->cold() && !request_.allow_warm) {
-    return make_status(StatusCode::unavailable, "caches cannot be shown to be cold at batch {}: {}", batch,
-                       describe(*rotation));
-  }
+  if (const auto rotation = prepare_cold(batch); !rotation.ok()) return rotation.status();
   std::vector<ArmResult> checked;
   std::vector<std::size_t> kernel_of;  // of those checked
   for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel) {
@@ -135,11 +130,7 @@ Status Tuner::race_at(std::int32_t batch, std::int32_t place, double deadline_us
   if (!outcome.ok()) return outcome.status();
   result_.reused_measurements += outcome->from_earlier;
   result_.cancelled = result_.cancelled || outcome->cancelled;
-  for (const Arm& arm : outcome->arms) {
-    std::vector<double> us;
-    for (const TimedSample& sample : arm.samples) us.push_back(sample.us);
-    race.add(batch, arm.candidate->name, us);
-  }
+  for (const Arm& arm : outcome->arms) race.add(batch, arm.candidate->name, times_us(arm.samples));
   return {};
 }
 

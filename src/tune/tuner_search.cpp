@@ -16,12 +16,7 @@ constexpr std::size_t kBatchesToFit = 3;
 
 std::vector<bool> batches_with_weight(const TuneRequest& request) {
   std::vector<bool> have;
-  for (const std::int32_t batch : request.batches) {
-    have.push_back(request.workload.empty() ||
-                   std::ranges::any_of(request.workload, [batch](const WorkloadWeight& weight) {
-                     return weight.batch == batch && weight.weight > 0.0;
-                   }));
-  }
+  for (const std::int32_t batch : request.batches) have.push_back(weight_of(request.workload, batch) > 0.0);
   return have;
 }
 
@@ -132,15 +127,20 @@ Result<BatchResult> Tuner::begin_batch(const Turn& turn) {
   return begin_again(std::move(batch));
 }
 
+Result<Rotation> Tuner::prepare_cold(std::int32_t batch) {
+  auto rotation = workbench_.prepare(shape_at(batch));
+  if (rotation.ok() && !rotation->cold() && !request_.allow_warm) {
+    return make_status(StatusCode::unavailable, "caches cannot be shown to be cold at batch {}: {}", batch,
+                       describe(*rotation));
+  }
+  return rotation;
+}
+
 Result<BatchResult> Tuner::begin_again(BatchResult batch) {
   cost_ = {.batch = batch.batch, .candidates = static_cast<std::int32_t>(batch.arms.size())};
   const double begin_us = workbench_.now_us();
-  const auto rotation = workbench_.prepare(shape_at(batch.batch));
+  const auto rotation = prepare_cold(batch.batch);
   if (!rotation.ok()) return rotation.status();
-  if (!rotation->cold() && !request_.allow_warm) {
-    return make_status(StatusCode::unavailable, "caches cannot be shown to be cold at batch {}: {}",
-                       batch.batch, describe(*rotation));
-  }
   batch.rotation = *rotation;
   cost_.prepare_us = workbench_.now_us() - begin_us;
   cost_.setup_us = cost_.prepare_us;

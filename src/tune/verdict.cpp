@@ -8,13 +8,6 @@
 namespace wavefill {
 namespace {
 
-std::vector<double> times(std::span<const TimedSample> samples) {
-  std::vector<double> us;
-  us.reserve(samples.size());
-  for (const TimedSample& sample : samples) us.push_back(sample.us);
-  return us;
-}
-
 struct Pairs {
   std::vector<double> baseline;
   std::vector<double> candidate;
@@ -44,6 +37,13 @@ Effect effect_of(const RatioEstimate& estimate) {
 
 }  // namespace
 
+std::vector<double> times_us(std::span<const TimedSample> samples) {
+  std::vector<double> us;
+  us.reserve(samples.size());
+  for (const TimedSample& sample : samples) us.push_back(sample.us);
+  return us;
+}
+
 std::string_view to_string(Verdict verdict) {
   switch (verdict) {
     case Verdict::faster: return "FASTER";
@@ -63,8 +63,8 @@ Effect compare(std::span<const TimedSample> baseline, std::span<const TimedSampl
     // Throughput is the inverse of time: baseline over candidate.
     return effect_of(ratio_of_medians(pairs.baseline, pairs.candidate, Pairing::by_index, bootstrap));
   }
-  const std::vector<double> baseline_us = times(baseline);
-  const std::vector<double> candidate_us = times(candidate);
+  const std::vector<double> baseline_us = times_us(baseline);
+  const std::vector<double> candidate_us = times_us(candidate);
   if (enough(baseline_us.size()) && enough(candidate_us.size())) {
     return effect_of(ratio_of_medians(baseline_us, candidate_us, Pairing::independent, bootstrap));
   }

@@ -42,6 +42,9 @@ struct TimedSample {
   friend bool operator==(const TimedSample&, const TimedSample&) = default;
 };
 
+// The times of samples, in their order.
+std::vector<double> times_us(std::span<const TimedSample> samples);
+
 // Effects are relative differences of throughput: +0.05 is 5 % more tokens/s than the baseline.
 struct Effect {
   double effect = 0.0;

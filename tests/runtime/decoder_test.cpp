@@ -124,10 +124,8 @@ TEST(Decoder, MatchesTheOracleForWholeAndSplitRows) {
   }
 }
 
-TEST(Decoder, AMeasuredSettingIsUsedForItsShapeAndRefusedByNameElsewhere) {
-  const DecodeShape shape = small_shape(4);
-  const Decoder plain = make_decoder("fixed=1");
-  const KernelSpec kernel = plain.plan(shape)->kernel;
+// A profile in which fixed=2 was the best at batch 4.
+Setting measured_at_batch_4(const ProfileKey& key) {
   const std::vector<ProfileEntry> entries = {{.batch = 4,
                                               .setting = parse_setting("fixed=2").value(),
                                               .us = 1,
@@ -135,7 +133,15 @@ TEST(Decoder, AMeasuredSettingIsUsedForItsShapeAndRefusedByNameElsewhere) {
                                               .us_high = 1,
                                               .samples = 9}};
   Setting measured{.kind = PolicyKind::measured};
-  measured.profile = std::make_shared<const Profile>(key_of(plain.device(), kernel, shape), entries);
+  measured.profile = std::make_shared<const Profile>(key, entries);
+  return measured;
+}
+
+TEST(Decoder, AMeasuredSettingIsUsedForItsShapeAndRefusedByNameElsewhere) {
+  const DecodeShape shape = small_shape(4);
+  const Decoder plain = make_decoder("fixed=1");
+  const KernelSpec kernel = plain.plan(shape)->kernel;
+  const Setting measured = measured_at_batch_4(key_of(plain.device(), kernel, shape));
   const auto decoder = Decoder::create({.device = "cpu", .num_threads = 2, .setting = measured});
   ASSERT_TRUE(decoder.ok());
 
@@ -161,14 +167,7 @@ TEST(Decoder, AProfilesKernelIsTakenUnlessAnotherIsNamed) {
   if (plain.kernels().size() < 2) GTEST_SKIP() << "one kernel here";
   const KernelSpec last = plain.kernels().back();
   ASSERT_NE(plain.plan(shape)->kernel.name, last.name);
-  const std::vector<ProfileEntry> entries = {{.batch = 4,
-                                              .setting = parse_setting("fixed=2").value(),
-                                              .us = 1,
-                                              .us_low = 1,
-                                              .us_high = 1,
-                                              .samples = 9}};
-  Setting measured{.kind = PolicyKind::measured};
-  measured.profile = std::make_shared<const Profile>(key_of(plain.device(), last, shape), entries);
+  const Setting measured = measured_at_batch_4(key_of(plain.device(), last, shape));
   const auto decoder = Decoder::create({.device = "cpu", .num_threads = 2, .setting = measured});
   ASSERT_TRUE(decoder.ok());
   const auto plan = decoder->plan(shape);
