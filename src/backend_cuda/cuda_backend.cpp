@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "backend_cuda/cuda_status.h"
@@ -48,13 +49,13 @@ class CudaBackend final : public Backend {
   }
 
   std::size_t plan_memory_bytes(const SplitPlan& plan) const override {
-    return uniform_plan(plan) ? 0 : plan_image_bytes(plan);
+    return static_plan(plan) ? 0 : plan_image_bytes(plan);
   }
 
   Status prepare(const SplitPlan& plan, void* memory, std::size_t memory_size_bytes,
                  void* stream) const override {
     WAVEFILL_RETURN_IF_ERROR(find(plan.kernel).status());
-    if (uniform_plan(plan)) return {};
+    if (static_plan(plan)) return {};
     WAVEFILL_RETURN_IF_ERROR(check_plan_memory(plan, memory, memory_size_bytes, plan_image_bytes(plan)));
     const DeviceScope scope(ordinal_);
     WAVEFILL_RETURN_IF_ERROR(scope.status());
@@ -85,6 +86,12 @@ class CudaBackend final : public Backend {
   }
 
  private:
+  // The launches of a call: all rows, or those that are whole and then those that are clusters.
+  struct PlacedPlan {
+    PlanParams rows;
+    std::optional<PlanParams> cluster_rows = std::nullopt;
+  };
+
   Result<const TableRow*> find(const KernelSpec& spec) const {
     const auto row = std::ranges::find(table_, spec, &TableRow::spec);
     if (row != table_.end()) return &*row;
@@ -96,10 +103,27 @@ class CudaBackend final : public Backend {
     return {.stream = stream, .dependent_launch = device_.compute_capability >= kDependentLaunchCapability};
   }
 
+  // No more than are resident at once where items can be dealt to any number: a CTA reads the tokens of its
+  // next item while it ends one.
+  std::int64_t num_ctas(const SplitPlan& plan, const PlanParams& placed) const {
+    if (placed.items != nullptr) return plan.num_workers();
+    return std::min<std::int64_t>(placed.num_items, num_slots(device_, plan.kernel));
+  }
+
+  // A plan whose launches need no memory to read it from.
+  std::optional<PlacedPlan> static_plan(const SplitPlan& plan) const {
+    if (const auto uniform = uniform_plan(plan)) return PlacedPlan{.rows = *uniform};
+    if (plan.batch_invariant) return std::nullopt;
+    const auto row = find(plan.kernel);
+    const auto rows = whole_and_split_rows(plan);
+    if (!row.ok() || !rows || !merges_in_cluster(**row, rows->split)) return std::nullopt;
+    return PlacedPlan{.rows = rows->whole, .cluster_rows = rows->split};
+  }
+
   // Where kernels find the plan: in their parameters, where prepare() wrote it, or behind the partials.
-  Result<PlanParams> place_plan(const SplitPlan& plan, const DecodeArgs& args, void* stream) const {
-    if (const auto uniform = uniform_plan(plan)) return *uniform;
-    if (args.plan_memory != nullptr) return image_params(plan, args.plan_memory);
+  Result<PlacedPlan> place_plan(const SplitPlan& plan, const DecodeArgs& args, void* stream) const {
+    if (const auto placed = static_plan(plan)) return *placed;
+    if (args.plan_memory != nullptr) return PlacedPlan{.rows = image_params(plan, args.plan_memory)};
     const std::size_t behind_partials =
         std::min(round_up(wavefill::workspace_bytes(plan), kImageAlignment), args.workspace_size_bytes);
     auto* memory = static_cast<std::byte*>(args.workspace) + behind_partials;
@@ -107,7 +131,7 @@ class CudaBackend final : public Backend {
         plan, memory, args.workspace == nullptr ? 0 : args.workspace_size_bytes - behind_partials,
         plan_image_bytes(plan)));
     WAVEFILL_RETURN_IF_ERROR(write_image(plan, memory, stream));
-    return image_params(plan, memory);
+    return PlacedPlan{.rows = image_params(plan, memory)};
   }
 
   static Status check_plan_memory(const SplitPlan& plan, const void* memory, std::size_t size_bytes,
@@ -135,21 +159,24 @@ class CudaBackend final : public Backend {
     return {};
   }
 
-  Status run_placed(const SplitPlan& plan, const PlanParams& placed, const DecodeArgs& args,
+  Status run_placed(const SplitPlan& plan, const PlacedPlan& placed, const DecodeArgs& args,
                     void* stream) const {
     const auto row = find(plan.kernel);
     if (!row.ok()) return row.status();
     auto params = split_params(plan, args);
     if (!params.ok()) return params.status();
     if (args.check_indices) WAVEFILL_RETURN_IF_ERROR(check_indices(*params, args.shape, stream));
-    params->plan = placed;
-    if (!plan.batch_invariant && merges_in_cluster(**row, placed, plan.num_workers())) {
-      return launch(context(stream), (*row)->kernel.of_clusters, plan.num_workers(), &*params,
-                    placed.num_splits);
-    }
-    WAVEFILL_RETURN_IF_ERROR(launch(context(stream), (*row)->kernel.kernel, plan.num_workers(), &*params));
+    const SplitKernel& kernel = (*row)->kernel;
+    const auto launch_clusters = [&](const PlanParams& rows) {
+      params->plan = rows;
+      return launch(context(stream), kernel.of_clusters, rows.num_items, &*params, rows.num_splits);
+    };
+    if (!plan.batch_invariant && merges_in_cluster(**row, placed.rows)) return launch_clusters(placed.rows);
+    params->plan = placed.rows;
+    WAVEFILL_RETURN_IF_ERROR(launch(context(stream), kernel.kernel, num_ctas(plan, placed.rows), &*params));
+    if (placed.cluster_rows) return launch_clusters(*placed.cluster_rows);
     if (plan.num_partials() == 0) return {};
-    const CombineParams combine{.output = params->output, .plan = placed};
+    const CombineParams combine{.output = params->output, .plan = placed.rows};
     return launch(context(stream), combine_function(), args.shape.rows() * args.shape.num_heads, &combine);
   }
 

@@ -68,9 +68,9 @@ Result<std::vector<TableRow>> make_kernel_table(const DeviceSpec& device) {
   return table;
 }
 
-bool merges_in_cluster(const TableRow& row, const PlanParams& plan, std::int64_t num_workers) {
+bool merges_in_cluster(const TableRow& row, const PlanParams& plan) {
   if (plan.items != nullptr || plan.num_splits < 2 || plan.num_splits > kMaxClusterSplits) return false;
-  return num_workers / plan.num_splits <= row.active_clusters[static_cast<std::size_t>(plan.num_splits)];
+  return plan.num_items / plan.num_splits <= row.active_clusters[static_cast<std::size_t>(plan.num_splits)];
 }
 
 Status supports_shape(const TableRow& row, const DecodeShape& shape) {

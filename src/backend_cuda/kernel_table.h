@@ -30,7 +30,7 @@ Result<std::vector<TableRow>> make_kernel_table(const DeviceSpec& device);
 
 // Whether the CTAs of a row are to be a cluster that merges its splits: where the whole grid fits in at once.
 // (In a second wave clusters wait for each other's last CTA, and fewer SMs than all are in use.)
-bool merges_in_cluster(const TableRow& row, const PlanParams& plan, std::int64_t num_workers);
+bool merges_in_cluster(const TableRow& row, const PlanParams& plan);
 
 // ok, or unsupported: names the parameter, its value and what the kernel takes.
 Status supports_shape(const TableRow& row, const DecodeShape& shape);

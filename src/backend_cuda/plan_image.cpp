@@ -13,45 +13,79 @@ constexpr std::size_t kItemWords = sizeof(PlanItem) / sizeof(std::int32_t);
 static_assert(sizeof(PlanItem) == sizeof(WorkItem) && sizeof(WorkItem) == kItemWords * sizeof(std::int32_t),
               "an item is copied as it is");
 
-// The cuts of row 0's items, or nothing if it has no simple split.
-std::optional<PlanParams> cuts_of_first_row(const SplitPlan& plan) {
+bool is_of(const WorkItem& item, std::int32_t first_row, std::int32_t end_row) {
+  return item.row >= first_row && item.row < end_row;
+}
+
+// The cuts of the first row's items, or nothing if it has no simple split.
+std::optional<PlanParams> cuts_of_first_row(const SplitPlan& plan, std::int32_t first_row,
+                                            std::int32_t end_row) {
   PlanParams params;
+  params.first_row = first_row;
   params.num_head_tiles = num_head_tiles(plan.kernel, plan.shape.num_heads);
-  const std::int64_t units = plan.shape.rows() * params.num_head_tiles;
-  const auto num_items = static_cast<std::int64_t>(plan.items.size());
+  const std::int64_t units = std::int64_t{end_row - first_row} * params.num_head_tiles;
+  const std::int64_t num_items = std::ranges::count_if(
+      plan.items, [&](const WorkItem& item) { return is_of(item, first_row, end_row); });
   if (units == 0 || num_items % units != 0 || num_items / units > kMaxUniformSplits) return std::nullopt;
+  params.num_items = static_cast<std::int32_t>(num_items);
   params.num_splits = static_cast<std::int32_t>(num_items / units);
 
   std::int32_t num_cuts = 0;
   for (const WorkItem& item : plan.items) {
-    if (item.row != 0 || item.head_tile != 0) continue;
+    if (item.row != first_row || item.head_tile != 0) continue;
     if (num_cuts == params.num_splits) return std::nullopt;
     params.tile_begin[num_cuts++] = item.tile_begin;
   }
   if (num_cuts != params.num_splits) return std::nullopt;
   std::sort(params.tile_begin, params.tile_begin + num_cuts);
-  params.tile_begin[num_cuts] = plan.row_kv_tiles.front();
+  params.tile_begin[num_cuts] = plan.row_kv_tiles[static_cast<std::size_t>(first_row)];
   return params;
 }
 
 // Whether `params` gives this item the place it has in the plan.
-bool is_described(const PlanParams& params, const WorkItem& item) {
-  const std::int32_t split = params.num_splits == 1 ? 0 : item.partial_idx - item.row * params.num_splits;
+bool is_described(const SplitPlan& plan, const PlanParams& params, const WorkItem& item) {
   if (params.num_splits == 1 && item.partial_idx != -1) return false;
+  const std::int32_t of_row = plan.row_partial_begin[static_cast<std::size_t>(params.first_row)] +
+                              (item.row - params.first_row) * params.num_splits;
+  const std::int32_t split = params.num_splits == 1 ? 0 : item.partial_idx - of_row;
   return split >= 0 && split < params.num_splits && item.tile_begin == params.tile_begin[split] &&
          item.tile_end == params.tile_begin[split + 1];
+}
+
+// Rows [first_row, end_row) as parameters alone, if they are cut at the same tiles. Every tile of every row
+// is in one item (a plan's invariant), so equal cuts make equal rows.
+std::optional<PlanParams> rows_cut_alike(const SplitPlan& plan, std::int32_t first_row,
+                                         std::int32_t end_row) {
+  const std::optional<PlanParams> params = cuts_of_first_row(plan, first_row, end_row);
+  if (!params) return std::nullopt;
+  const bool all = std::ranges::all_of(plan.items, [&](const WorkItem& item) {
+    return !is_of(item, first_row, end_row) || is_described(plan, *params, item);
+  });
+  return all ? params : std::nullopt;
+}
+
+bool has_one_item_a_worker(const SplitPlan& plan) {
+  return !is_plan_frame(plan) && plan.num_workers() == std::ssize(plan.items);
 }
 
 }  // namespace
 
 std::optional<PlanParams> uniform_plan(const SplitPlan& plan) {
-  if (is_plan_frame(plan) || plan.num_workers() != std::ssize(plan.items)) return std::nullopt;
-  const std::optional<PlanParams> params = cuts_of_first_row(plan);
-  if (!params) return std::nullopt;
-  // Every tile of every row is in one item (a plan's invariant), so equal cuts make equal rows.
-  const bool all =
-      std::ranges::all_of(plan.items, [&](const WorkItem& item) { return is_described(*params, item); });
-  return all ? params : std::nullopt;
+  if (!has_one_item_a_worker(plan)) return std::nullopt;
+  return rows_cut_alike(plan, 0, static_cast<std::int32_t>(plan.shape.rows()));
+}
+
+std::optional<WholeAndSplitRows> whole_and_split_rows(const SplitPlan& plan) {
+  if (!has_one_item_a_worker(plan)) return std::nullopt;
+  // The first row that has partials.
+  const auto begin = std::ranges::upper_bound(plan.row_partial_begin, 0) - plan.row_partial_begin.begin() - 1;
+  const auto num_rows = static_cast<std::int32_t>(plan.shape.rows());
+  const auto num_whole = static_cast<std::int32_t>(begin);
+  if (num_whole <= 0 || num_whole >= num_rows) return std::nullopt;
+  const auto whole = rows_cut_alike(plan, 0, num_whole);
+  const auto split = rows_cut_alike(plan, num_whole, num_rows);
+  if (!whole || !split || split->num_splits < 2) return std::nullopt;
+  return WholeAndSplitRows{.whole = *whole, .split = *split};
 }
 
 std::size_t plan_image_bytes(const SplitPlan& plan) {

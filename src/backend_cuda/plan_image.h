@@ -16,6 +16,14 @@ namespace wavefill::cuda {
 // The plan as parameters alone, if every row is cut at the same tiles and each worker has one item.
 std::optional<PlanParams> uniform_plan(const SplitPlan& plan);
 
+// Rows that are whole, and behind them rows that are cut alike, as parameters alone; each worker has one
+// item.
+struct WholeAndSplitRows {
+  PlanParams whole;
+  PlanParams split;
+};
+std::optional<WholeAndSplitRows> whole_and_split_rows(const SplitPlan& plan);
+
 // Bytes of the image: items, worker_begin and row_partial_begin, one behind the other;
 // 4 * (5 items + workers + rows + 2).
 std::size_t plan_image_bytes(const SplitPlan& plan);

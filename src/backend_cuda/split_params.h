@@ -50,16 +50,19 @@ inline constexpr int kMaxUniformSplits = 64;
 inline constexpr int kMaxClusterSplits = 10;
 
 // Either a plan in device memory, or (items == nullptr) one that needs none: every row is cut at the same
-// tiles, worker (row * num_splits + split) * num_head_tiles + head_tile has that one item, and the row's
-// partials are row * num_splits + split (none if num_splits == 1).
+// tiles. The split of row first_row + r is item (r * num_splits + split) * num_head_tiles + head_tile, and
+// the row's partials are r * num_splits + split (none if num_splits == 1). The items are dealt to however
+// many CTAs there are.
 //
 // A kernel whose rows are clusters (C::kRowIsCluster) takes the second form with num_splits >= 2, as clusters
-// of num_splits CTAs: CTA `split` of cluster row * num_head_tiles + head_tile has that item, and there are no
+// of num_splits CTAs: CTA `split` of cluster r * num_head_tiles + head_tile has that item, and there are no
 // partials.
 struct PlanParams {
   const PlanItem* items = nullptr;                  // [num_items]
   const std::int32_t* worker_begin = nullptr;       // [num_workers + 1]
   const std::int32_t* row_partial_begin = nullptr;  // [rows + 1]
+  std::int32_t first_row = 0;                       // of the second form, like all that follows
+  std::int32_t num_items = 0;
   std::int32_t num_splits = 1;
   std::int32_t num_head_tiles = 1;
   std::int32_t tile_begin[kMaxUniformSplits + 1] = {};  // [num_splits + 1]

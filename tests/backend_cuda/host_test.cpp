@@ -67,19 +67,17 @@ SplitPlan plan_of(int batch, const char* setting, std::span<const std::int32_t> 
   return *plan;
 }
 
-// What a kernel makes of uniform parameters, worker by worker (device/block/work_items.cuh).
-std::vector<WorkItem> expand(const cuda::PlanParams& params, std::int64_t rows) {
+// What kernels make of parameters alone, item by item (device/block/work_items.cuh).
+std::vector<WorkItem> expand(const cuda::PlanParams& params) {
   std::vector<WorkItem> items;
-  for (std::int32_t row = 0; row < rows; ++row) {
-    for (std::int32_t split = 0; split < params.num_splits; ++split) {
-      for (std::int32_t head_tile = 0; head_tile < params.num_head_tiles; ++head_tile) {
-        items.push_back({.row = row,
-                         .head_tile = head_tile,
-                         .tile_begin = params.tile_begin[split],
-                         .tile_end = params.tile_begin[split + 1],
-                         .partial_idx = params.num_splits == 1 ? -1 : row * params.num_splits + split});
-      }
-    }
+  for (std::int32_t idx = 0; idx < params.num_items; ++idx) {
+    const std::int32_t row_split = idx / params.num_head_tiles;
+    const std::int32_t split = row_split % params.num_splits;
+    items.push_back({.row = params.first_row + row_split / params.num_splits,
+                     .head_tile = idx % params.num_head_tiles,
+                     .tile_begin = params.tile_begin[split],
+                     .tile_end = params.tile_begin[split + 1],
+                     .partial_idx = params.num_splits == 1 ? -1 : row_split});
   }
   return items;
 }
@@ -89,7 +87,7 @@ TEST(UniformPlan, DescribesTheSameItemsAsThePlan) {
     const SplitPlan plan = plan_of(5, setting);
     const auto params = cuda::uniform_plan(plan);
     ASSERT_TRUE(params.has_value()) << setting;
-    EXPECT_THAT(expand(*params, 5), ::testing::UnorderedElementsAreArray(plan.items)) << setting;
+    EXPECT_THAT(expand(*params), ::testing::UnorderedElementsAreArray(plan.items)) << setting;
   }
 }
 
@@ -97,6 +95,34 @@ TEST(UniformPlan, IsNotClaimedForRowsCutDifferently) {
   const std::int32_t lengths[] = {128, 128, 3, 128, 128};
   EXPECT_FALSE(cuda::uniform_plan(plan_of(5, "fixed=4", lengths)).has_value());
   EXPECT_FALSE(cuda::uniform_plan(plan_of(100, "balanced")).has_value());
+}
+
+TEST(WholeAndSplitRows, DescribeTheSameItemsAsThePlan) {
+  const std::int64_t rows_a_wave =
+      num_slots(some_device(), some_kernel()) / num_head_tiles(some_kernel(), 40);
+  for (const std::int64_t more : {1, 3, 30}) {
+    const SplitPlan plan = plan_of(static_cast<int>(2 * rows_a_wave + more), "last-wave");
+    EXPECT_FALSE(cuda::uniform_plan(plan).has_value());
+    const auto rows = cuda::whole_and_split_rows(plan);
+    ASSERT_TRUE(rows.has_value()) << more;
+    EXPECT_EQ(rows->split.first_row, 2 * rows_a_wave);
+    std::vector<WorkItem> items = expand(rows->whole);
+    const std::vector<WorkItem> split = expand(rows->split);
+    items.insert(items.end(), split.begin(), split.end());
+    EXPECT_THAT(items, ::testing::UnorderedElementsAreArray(plan.items)) << more;
+  }
+}
+
+TEST(WholeAndSplitRows, AreNotClaimedForOtherPlans) {
+  const auto rows_a_wave =
+      static_cast<int>(num_slots(some_device(), some_kernel()) / num_head_tiles(some_kernel(), 40));
+  EXPECT_FALSE(cuda::whole_and_split_rows(plan_of(rows_a_wave, "last-wave")).has_value());
+  EXPECT_FALSE(cuda::whole_and_split_rows(plan_of(rows_a_wave - 1, "last-wave")).has_value());
+  EXPECT_FALSE(cuda::whole_and_split_rows(plan_of(rows_a_wave + 3, "fixed=2")).has_value());
+  EXPECT_FALSE(cuda::whole_and_split_rows(plan_of(rows_a_wave + 3, "balanced")).has_value());
+  std::vector<std::int32_t> lengths(static_cast<std::size_t>(rows_a_wave) + 3, 128);
+  lengths.back() = 3;  // one of the split rows is cut otherwise than the others
+  EXPECT_FALSE(cuda::whole_and_split_rows(plan_of(rows_a_wave + 3, "last-wave", lengths)).has_value());
 }
 
 TEST(PlanImage, HoldsItemsWorkersAndRowsOneBehindTheOther) {
@@ -190,14 +216,16 @@ TEST(MergesInCluster, OnlyWhereRowsAreCutAlikeAndTheWholeGridFitsAtOnce) {
   const cuda::PlanItem items[1] = {};
   cuda::PlanParams plan;
   plan.num_splits = 3;
-  EXPECT_TRUE(cuda::merges_in_cluster(row, plan, 15));
-  EXPECT_FALSE(cuda::merges_in_cluster(row, plan, 18));
+  plan.num_items = 18;
+  EXPECT_FALSE(cuda::merges_in_cluster(row, plan));
+  plan.num_items = 15;
+  EXPECT_TRUE(cuda::merges_in_cluster(row, plan));
   plan.items = items;
-  EXPECT_FALSE(cuda::merges_in_cluster(row, plan, 15));
+  EXPECT_FALSE(cuda::merges_in_cluster(row, plan));
   plan.items = nullptr;
   for (const int splits : {1, 2, cuda::kMaxClusterSplits + 1, cuda::kMaxUniformSplits}) {
-    plan.num_splits = splits;
-    EXPECT_FALSE(cuda::merges_in_cluster(row, plan, splits)) << splits;
+    plan.num_splits = plan.num_items = splits;
+    EXPECT_FALSE(cuda::merges_in_cluster(row, plan)) << splits;
   }
 }
 

@@ -63,7 +63,7 @@ class SplitItem {
   // Does the CTA's item number `done`, if there is one, and says whether there is.
   __device__ __forceinline__ bool run(std::int32_t done) {
     const ItemRange range = items();
-    if (range.begin + done >= range.end) return false;
+    if (range.begin + done * range.step >= range.end) return false;
     reset();
     const std::int32_t tiles = begin(done);
     thread_ = forget(thread_);
@@ -78,12 +78,17 @@ class SplitItem {
   __device__ __forceinline__ int lane() const { return thread_ % 32; }
   __device__ __forceinline__ ItemRange items() const {
     if constexpr (C::kRowIsCluster) return items_of_cta<C>(params_.plan);
-    return items_of_worker(params_.plan, forget(static_cast<std::int32_t>(blockIdx.x)));
+    return items_of_cta(params_.plan, forget(static_cast<std::int32_t>(blockIdx.x)),
+                        static_cast<std::int32_t>(gridDim.x));
+  }
+  __device__ __forceinline__ std::int32_t item_idx(std::int32_t done) const {
+    const ItemRange range = items();
+    return range.begin + done * range.step;
   }
 
   // Loads Q and returns how many tiles the item has.
   __device__ __forceinline__ std::int32_t begin(std::int32_t done) {
-    const ItemPlace<C> place(params_, items().begin + done);
+    const ItemPlace<C> place(params_, item_idx(done));
     const RowTiles<C> row = tiles_of_row<C>(params_, place.request);
     const std::int32_t tiles = min(place.item.tile_end, row.tiles) - place.item.tile_begin;
     const int first_head = place.item.head_tile * C::kHeads;
@@ -177,7 +182,7 @@ class SplitItem {
       finish_in_cluster();
       return;
     }
-    const ItemPlace<C> place(params_, items().begin + done);
+    const ItemPlace<C> place(params_, item_idx(done));
     const int first_head = place.item.head_tile * C::kHeads;
     named_barrier<C::kComputeThreads>();
     finish_heads<C>(shared_, params_.output, place.item, place.request, first_head, thread_);
@@ -234,7 +239,7 @@ template <class C>
 __device__ __forceinline__ void load_items(const SplitParams& params, SplitShared<C>& shared, int loader) {
   const ItemRange items = items_of_cta<C>(params.plan);
   RowLoader<C> rows(params, shared, loader, static_cast<int>(threadIdx.x) % 32);
-  for (std::int32_t i = items.begin; i < items.end; ++i) {
+  for (std::int32_t i = items.begin; i < items.end; i += items.step) {
     const ItemPlace<C> place(params, i);
     const RowTiles<C> row = tiles_of_row<C>(params, place.request);
     const std::int32_t end = min(place.item.tile_end, row.tiles);

@@ -3,7 +3,7 @@
 // The bits of an e4m3 value, its exponent and mantissa moved to the place of a bf16's lowest exponent bits
 // and highest mantissa bits, are its value times 2^-120, subnormals included; one multiplication by 2^120
 // times the scale makes it right. That factor exists up to a scale of 2^7 (a byte of 134); "wide" scales take
-// two. A NaN comes out as 480 times its scale; the magnitudes met on the way tell of it.
+// two. A NaN comes out as 480 times its scale; it is searched for on the way.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -69,38 +69,43 @@ struct PieceFactor {
   }
 };
 
-// The largest magnitudes met so far, in both halves. None is above that of a NaN.
-struct Magnitudes {
-  std::uint32_t largest = 0;
+// Whether a NaN was among the bytes met so far: all bits but the sign are set in it alone, so 1 more turns
+// the sign over. (That of the next byte too, where it carries on: there is a NaN all the same.)
+class NanSearch {
+ public:
+  __device__ __forceinline__ void add(std::uint32_t four) { turned_ |= (four + 0x0101'0101U) ^ four; }
+  __device__ __forceinline__ bool found() const { return (turned_ & 0x8080'8080U) != 0; }
 
-  __device__ __forceinline__ void add(std::uint32_t pair) { largest = __vmaxu2(largest, pair); }
-  __device__ __forceinline__ bool have_nan() const {
-    return max(largest & 0xFFFFU, largest >> 16) == 0x07F0U;
-  }
+ private:
+  std::uint32_t turned_ = 0;
 };
 
-// Two values, their bytes at the tops of the halves of `spread`.
-__device__ __forceinline__ std::uint32_t spread_to_bf16x2(std::uint32_t spread, Magnitudes& magnitudes) {
-  const std::uint32_t magnitude = (spread >> 4) & 0x07F0'07F0U;
-  magnitudes.add(magnitude);
-  return (spread & 0x8000'8000U) | magnitude;
+// Bytes i and i + 1 of four, each shifted up by 4 in its half behind copies of its sign. Shifting is one
+// multiplication, which the pipe does not do that permutes and masks.
+template <int i>
+__device__ __forceinline__ std::uint32_t pair_to_bf16x2(std::uint32_t four) {
+  constexpr std::uint32_t kSign = 8;  // of a byte, in all bits
+  constexpr std::uint32_t kSelect = i | (kSign | i) << 4 | (i + 1) << 8 | (kSign | (i + 1)) << 12;
+  std::uint32_t spread;
+  asm("prmt.b32 %0, %1, 0, %2;" : "=r"(spread) : "r"(four), "n"(kSelect));
+  return (spread * 16) & 0x87F0'87F0U;
 }
 
 template <bool kWide>
 __device__ __forceinline__ uint2 convert_word(std::uint32_t four, const PieceFactor<kWide>& factor,
-                                              Magnitudes& magnitudes) {
-  return make_uint2(factor.times(spread_to_bf16x2(__byte_perm(four, 0, 0x1404), magnitudes)),
-                    factor.times(spread_to_bf16x2(__byte_perm(four, 0, 0x3424), magnitudes)));
+                                              NanSearch& nan) {
+  nan.add(four);
+  return make_uint2(factor.times(pair_to_bf16x2<0>(four)), factor.times(pair_to_bf16x2<2>(four)));
 }
 
 template <bool kWide>
 __device__ __forceinline__ Bf16Piece convert_piece(const uint4& raw, const FooterScales& scales, int group,
-                                                   Magnitudes& magnitudes) {
+                                                   NanSearch& nan) {
   const PieceFactor<kWide> factor(scales.byte(group));
-  const uint2 a = convert_word<kWide>(raw.x, factor, magnitudes);
-  const uint2 b = convert_word<kWide>(raw.y, factor, magnitudes);
-  const uint2 c = convert_word<kWide>(raw.z, factor, magnitudes);
-  const uint2 d = convert_word<kWide>(raw.w, factor, magnitudes);
+  const uint2 a = convert_word<kWide>(raw.x, factor, nan);
+  const uint2 b = convert_word<kWide>(raw.y, factor, nan);
+  const uint2 c = convert_word<kWide>(raw.z, factor, nan);
+  const uint2 d = convert_word<kWide>(raw.w, factor, nan);
   return {make_uint4(a.x, a.y, b.x, b.y), make_uint4(c.x, c.y, d.x, d.y)};
 }
 

@@ -42,7 +42,9 @@ class TileConsumer {
 
   __device__ __forceinline__ void run() {
     const ItemRange items = items_of_cta<C>(params_.plan);
-    for (std::int32_t i = items.begin; i < items.end; ++i) run_item(work_item_quick<C>(params_.plan, i));
+    for (std::int32_t i = items.begin; i < items.end; i += items.step) {
+      run_item(work_item_quick<C>(params_.plan, i));
+    }
   }
 
  private:

@@ -1,8 +1,9 @@
 // Which tokens come next: the tiles of all of a CTA's items, one after another, as a producer meets them.
 //
-// A warp looks up 8 tokens of every tile. Lane 4 t + q copies the index of token t in tiles q, q + 4, ... of
-// this sequence to shared memory, so one copy of a warp is the indices of four tiles, asked for four tiles
-// ahead. In registers the compiler would have them wait for whatever else was asked for since.
+// A warp looks up 8 tokens of every tile, in blocks of four tiles: lane 4 t + q has token t of tile q of the
+// block, copies its index to shared memory a block ahead (in a register the compiler would have it wait for
+// whatever else was asked for since), finds its row and asks for its scales. So a row is found once, by one
+// lane, which hands the address to the three others of its token when the tile's turn comes.
 #pragma once
 
 #include <cstdint>
@@ -14,50 +15,82 @@
 
 namespace wavefill::cuda {
 
-// The token that a lane looks up in one tile.
-struct TileToken {
-  std::int32_t index;  // negative: none
-  std::int32_t cache;  // 0 main, 1 extra, negative: there is no such tile
+// Where a token of a tile lies: the address of its row, or one of two numbers that are none.
+class TokenPlace {
+ public:
+  __device__ __forceinline__ explicit TokenPlace(std::uint64_t place) : place_(place) {}
+  __device__ __forceinline__ static TokenPlace beyond_tiles() { return TokenPlace(0); }
+  __device__ __forceinline__ static TokenPlace no_token() { return TokenPlace(1); }
+  __device__ __forceinline__ static TokenPlace of_row(const std::byte* row) {
+    return TokenPlace(reinterpret_cast<std::uint64_t>(row));
+  }
 
-  __device__ __forceinline__ bool has_tile() const { return cache >= 0; }
-  __device__ __forceinline__ bool is_token() const { return index >= 0; }
+  __device__ __forceinline__ bool has_tile() const { return place_ != 0; }
+  __device__ __forceinline__ bool is_token() const { return place_ > 1; }
+  // Precondition: is_token().
+  __device__ __forceinline__ const std::byte* row() const {
+    return reinterpret_cast<const std::byte*>(place_);
+  }
+  __device__ __forceinline__ TokenPlace of_lane(int lane) const {
+    return TokenPlace(__shfl_sync(~0U, place_, lane));
+  }
+
+ private:
+  std::uint64_t place_;
 };
 
 template <class C>
 class TileCursor {
  public:
-  static constexpr int kBlock = WgmmaShared<C>::kIndexTiles / 2;  // tiles
+  static constexpr int kBlock = WgmmaShared<C>::kBlockTiles;
 
   // `token`: of a tile, the same in the four lanes of it. Reads no indices yet.
   __device__ __forceinline__ TileCursor(const SplitParams& params, WgmmaShared<C>& shared, int token,
                                         int lane)
-      : params_(params), shared_(shared), quarter_(lane % kBlock), token_(token) {
+      : params_(params), shared_(shared), lane_(lane), token_(token) {
     run_ = 2 * items().begin;
-    move(quarter_);
+    move(quarter());
   }
 
-  // Asks for the first block's indices, then for the second's: to be called once each. What is asked for is
-  // there once the warp's copies have landed.
-  __device__ __forceinline__ void start() { fetch(0); }
-  __device__ __forceinline__ void look_ahead(std::int32_t block) {
+  // Asks for the first block's indices.
+  __device__ __forceinline__ void start() { fetch(); }
+
+  // Finds the rows of the block after the one that was found last. Precondition: what was asked for is there.
+  __device__ __forceinline__ void find_block() {
+    footer_ = nullptr;
+    place_ = cache_ < 0 ? TokenPlace::beyond_tiles() : TokenPlace::no_token();
+    const std::int32_t index = shared_.indices[quarter()][token_];
+    if (cache_ >= 0 && index >= 0) {  // no address is formed of what is no token
+      const CacheParams& cache = params_.caches[cache_];
+      const Quotient at = divide(index, cache.page_size);
+      const std::byte* page = cache.data + at.quotient * cache.page_stride_bytes;
+      place_ = TokenPlace::of_row(page + std::int64_t{at.remainder} * C::kMap.data_bytes);
+      footer_ = page + cache.footer_offset_bytes + std::int64_t{at.remainder} * C::kMap.footer_bytes;
+    }
+  }
+
+  // Asks for the scales of tiles [begin, end) of that block, which is block `block`.
+  __device__ __forceinline__ void ask_scales(std::int32_t block, int begin, int end) const {
+    if (quarter() < begin || quarter() >= end) return;
+    const std::int32_t tile = block * kBlock + quarter();
+    cp_async_8(shared_address(&shared_.scales[tile % WgmmaShared<C>::kScaleTiles][token_]), footer_,
+               footer_ != nullptr ? 8 : 0);
+  }
+
+  // Asks for the indices of the block after the one that was found.
+  __device__ __forceinline__ void look_ahead() {
     move(kBlock);
-    fetch(block);
+    fetch();
   }
 
-  // Of tile `tile` of the sequence. Precondition: it was asked for, and it is at most a block from the next
-  // one.
-  __device__ __forceinline__ TileToken peek(std::int32_t tile) const {
-    const int at = tile % WgmmaShared<C>::kIndexTiles;
-    return {shared_.indices[at][token_], shared_.caches[at][token_]};
-  }
-
-  // Tile `tile` is the next one now: the block before it is done with.
-  __device__ __forceinline__ void step_to(std::int32_t tile) {
-    if (tile % kBlock == 0) look_ahead(tile / kBlock + 1);
+  // This token of tile `tile`. Precondition: the tile is of the block that was found last.
+  __device__ __forceinline__ TokenPlace peek(std::int32_t tile) const {
+    return place_.of_lane((lane_ & ~(kBlock - 1)) | (tile % kBlock));
   }
 
  private:
   __device__ __forceinline__ ItemRange items() const { return items_of_cta<C>(params_.plan); }
+  __device__ __forceinline__ int quarter() const { return lane_ % kBlock; }
 
   // Moves this lane's place `skip` tiles on.
   __device__ __forceinline__ void move(int skip) {
@@ -71,10 +104,9 @@ class TileCursor {
     indices_ += skip * C::kTile;
   }
 
-  __device__ __forceinline__ void fetch(std::int32_t block) const {
-    const int at = (block * kBlock + quarter_) % WgmmaShared<C>::kIndexTiles;
-    std::int32_t& index = shared_.indices[at][token_];
-    shared_.caches[at][token_] = static_cast<std::int8_t>(tiles_ > 0 ? (run_ - 1) % 2 : -1);
+  __device__ __forceinline__ void fetch() {
+    std::int32_t& index = shared_.indices[quarter()][token_];
+    cache_ = tiles_ > 0 ? (run_ - 1) % 2 : -1;
     if (tiles_ > 0 && token_ < columns_) {
       cp_async_4(shared_address(&index), indices_);
     } else {
@@ -86,7 +118,7 @@ class TileCursor {
   __device__ __forceinline__ void find_run() {
     const PlanItem item = work_item_quick<C>(params_.plan, run_ / 2);
     const bool is_extra = run_ % 2 != 0;
-    ++run_;
+    run_ += is_extra ? 2 * items().step - 1 : 1;
     const RowTiles<C> row = tiles_of_row<C>(params_, divide(item.row, params_.output.s_q));
     const std::int32_t first = is_extra ? row.main_tiles : 0;
     const std::int32_t begin = max(item.tile_begin, first) - first;
@@ -99,11 +131,14 @@ class TileCursor {
 
   const SplitParams& params_;
   WgmmaShared<C>& shared_;
-  const std::int32_t* indices_ = nullptr;  // of this lane's token in the tile where it stands
-  std::int32_t columns_ = 0;               // from that tile's begin to the row's end
-  std::int32_t tiles_ = 0;                 // from that tile to the run's end
-  std::int32_t run_;                       // the next one
-  int quarter_;
+  TokenPlace place_ = TokenPlace::beyond_tiles();  // of this lane's token in the block that was found last
+  const std::byte* footer_ = nullptr;              // its scales; only between find_block() and ask_scales()
+  const std::int32_t* indices_ = nullptr;          // of this lane's token in the tile where it stands
+  std::int32_t columns_ = 0;                       // from that tile's begin to the row's end
+  std::int32_t tiles_ = 0;                         // from that tile to the run's end
+  std::int32_t run_;                               // the next one
+  std::int32_t cache_ = -1;  // that the tile is of: 0 main, 1 extra, negative: no such tile
+  int lane_;
   int token_;
 };
 

@@ -35,69 +35,68 @@ class TileProducer {
   // Precondition: earlier grids have ended, but for what the constructor read.
   __device__ __forceinline__ void run() {
     cursor_.start();
-    const std::byte* const any_row = row_of_query();
+    const std::byte* row = row_of_query();
     cp_async_wait();
     __syncwarp();
-    const TileToken first = cursor_.peek(0);
-    const TileToken second = cursor_.peek(1);
-    bool exists = first.has_tile();
-    const std::byte* row = find(first, 0, any_row);
+    cursor_.find_block();
+    cursor_.ask_scales(0, 0, 1);
+    TokenPlace place = cursor_.peek(0);
+    row = row_at(place, row);
     if (params_.aligned_16 != 0) {
       ask_row<16>(row);
     } else {
       ask_row<8>(row);
     }
-    const std::byte* next_row = find(second, 1, row);
-    cursor_.look_ahead(1);
+    TokenPlace next = cursor_.peek(1);
+    const std::byte* next_row = row_at(next, row);
+    prefetch(next_row);
+    cursor_.ask_scales(0, 1, kBlock);  // behind the first row: 192 more places in memory
+    cursor_.look_ahead();
     cp_async_commit();
-    for (std::int32_t tile = 0; exists; ++tile) {
+    for (std::int32_t tile = 0; place.has_tile(); ++tile) {
       cp_async_wait_group<C::kParkedParts>();  // the first part of this tile, and the scales before it
       __syncwarp();
-      const FooterScales scales(shared_.scales[tile % kScaleTiles][token()]);
+      const FooterScales scales(shared_.scales[tile % WgmmaShared<C>::kScaleTiles][token()]);
       // Rows of any alignment and scales of any size take a slower way.
       const bool is_any = params_.aligned_16 == 0 || __any_sync(~0U, scales.are_wide());
       const int buffer = tile % C::kBuffers;
-      const bool is_token = cursor_.peek(tile).is_token();
-      exists = cursor_.peek(tile + 1).has_tile();
       mbarrier_wait(shared_address(&shared_.empty[buffer]), (tile / C::kBuffers + 1) & 1);
       if (is_any) {
-        fill_tile<true>(buffer, is_token, row, next_row, scales);
+        fill_tile<true>(buffer, place.is_token(), row, next_row, scales);
       } else {
-        fill_tile<false>(buffer, is_token, row, next_row, scales);
+        fill_tile<false>(buffer, place.is_token(), row, next_row, scales);
       }
+      place = next;
       row = next_row;
-      next_row = find(cursor_.peek(tile + 2), (tile + 2) % kScaleTiles, row);
-      cursor_.step_to(tile + 1);
+      next = cursor_.peek(tile + 2);
+      next_row = row_at(next, row);
+      prefetch(next_row);
+      if ((tile + 3) % kBlock == 0) {  // that was the last tile of its block
+        cursor_.find_block();
+        cursor_.ask_scales((tile + 3) / kBlock, 0, kBlock);
+        cursor_.look_ahead();
+      }
       cp_async_commit();
     }
   }
 
  private:
+  static constexpr int kBlock = TileCursor<C>::kBlock;
+
   __device__ __forceinline__ int lane() const { return thread_ % 32; }
   __device__ __forceinline__ int token() const { return thread_ / 4; }
   __device__ __forceinline__ int quarter() const { return thread_ % 4; }
 
-  static constexpr int kScaleTiles = WgmmaShared<C>::kScaleTiles;
+  // What this thread reads of a token: of none, what it read before.
+  __device__ __forceinline__ const std::byte* row_at(const TokenPlace& place,
+                                                     const std::byte* otherwise) const {
+    return place.is_token() ? place.row() + quarter() * 16 : otherwise;
+  }
 
-  // Where a tile's token lies for this thread, or `otherwise` where there is none: no address is formed then.
-  // Asks for its scales, and for most of its row as far as the L2: the four lanes prefetch a line of 128
-  // bytes each. (The last 64 bytes with them, or none of them, is slower.)
-  __device__ __forceinline__ const std::byte* find(const TileToken& of, int scales,
-                                                   const std::byte* otherwise) const {
-    const std::byte* footer = nullptr;
-    const std::byte* row = otherwise;
-    if (of.is_token()) {
-      const CacheParams& cache = params_.caches[of.cache];
-      const Quotient place = divide(of.index, cache.page_size);
-      const std::byte* page = cache.data + place.quotient * cache.page_stride_bytes;
-      row = page + std::int64_t{place.remainder} * C::kMap.data_bytes + quarter() * 16;
-      footer = page + cache.footer_offset_bytes + std::int64_t{place.remainder} * C::kMap.footer_bytes;
-      prefetch_l2(row + quarter() * 112);  // quarter() * 16 are in it
-    }
-    if (quarter() == 0) {
-      cp_async_8(shared_address(&shared_.scales[scales][token()]), footer, footer != nullptr ? 8 : 0);
-    }
-    return row;
+  // Most of a row as far as the L2: the four lanes of a token prefetch a line of 128 bytes each. (The last 64
+  // bytes with them, or none of them, is slower.)
+  __device__ __forceinline__ void prefetch(const std::byte* row) const {
+    prefetch_l2(row + quarter() * 112);  // quarter() * 16 are in it
   }
 
   // The pieces of one part of a row. Those that are parked are a group of copies.
@@ -137,7 +136,7 @@ class TileProducer {
                                             const std::byte* next_row, const FooterScales& scales) {
     constexpr int kBytesAtOnce = kAny ? 8 : 16;
     const std::uint32_t tile = shared_address(shared_.tiles[buffer][0]);
-    Magnitudes magnitudes;
+    NanSearch nan;
     const std::uint32_t tokens = __ballot_sync(~0U, is_token);
     if (lane() == 0) shared_.tokens[buffer][thread_ / 32] = tokens;
     copy_bf16<kBytesAtOnce>(tile + C::kFp8Chunks * C::kChunkBytes, row + C::kMap.bf16_offset, is_token);
@@ -145,23 +144,32 @@ class TileProducer {
     // have the neighbouring place of the swizzle.
     const std::uint32_t low = swizzled(tile, token(), 2 * quarter());
     const std::uint32_t high = low ^ 16U;
+    uint4 raw = load_shared_16(parked(0));
 #pragma unroll
     for (int part = 0; part < C::kParts; ++part) {
-      if (part > 0 && part < C::kParkedParts) cp_async_wait_group<C::kParkedParts + 1>();
 #pragma unroll
       for (int j = part * C::kPartChunks; j < (part + 1) * C::kPartChunks && j < C::kFp8Chunks; ++j) {
-        const uint4 raw = j < C::kParkedPieces ? load_shared_16(parked(j)) : raw_[j - C::kParkedPieces];
-        const auto values = convert_piece<kAny>(raw, scales, j, magnitudes);
+        const uint4 next = next_piece(j, raw);
+        const auto values = convert_piece<kAny>(raw, scales, j, nan);
         store_shared_16(low + j * C::kChunkBytes, values.low);
         store_shared_16(high + j * C::kChunkBytes, values.high);
+        raw = next;
       }
       if (part + 1 == C::kParts) {
-        mark_nan(buffer, magnitudes.have_nan());
+        mark_nan(buffer, nan.found());
         cp_async_wait_group<C::kParkedParts>();
       }
       publish(buffer, part);
       ask_part<kBytesAtOnce>(part, next_row);
     }
+  }
+
+  // Piece j + 1, asked for before piece j is converted; if it is a part's first, that part has landed.
+  __device__ __forceinline__ uint4 next_piece(int j, const uint4& last) const {
+    if (j + 1 == C::kFp8Chunks) return last;
+    if (j + 1 >= C::kParkedPieces) return raw_[j + 1 - C::kParkedPieces];
+    if ((j + 1) % C::kPartChunks == 0) cp_async_wait_group<C::kParkedParts>();
+    return load_shared_16(parked(j + 1));
   }
 
   // Clears the second bit of every token that has a NaN in one of its four lanes.

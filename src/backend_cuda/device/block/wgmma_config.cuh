@@ -57,14 +57,12 @@ struct alignas(1024) WgmmaShared {
   std::byte query[C::kChunks][C::kChunkBytes];
   std::byte tiles[C::kBuffers][C::kChunks][C::kChunkBytes];
   std::byte weights[C::kHeads * C::kTile * 2];  // P of the latest tile
-  static constexpr int kScaleTiles = 4;         // one in use, two on their way
-
-  static constexpr int kIndexTiles = 8;  // two blocks of four
+  static constexpr int kBlockTiles = 4;         // whose rows are found at once
+  static constexpr int kScaleTiles = 2 * kBlockTiles;
 
   uint4 parked[C::kParkedPieces][C::kProducers * C::kGroupThreads];  // a producer's own, raw
   uint2 scales[kScaleTiles][C::kTile];                               // as cached
-  std::int32_t indices[kIndexTiles][C::kTile];  // of the tokens of tiles to come, negative: none
-  std::int8_t caches[kIndexTiles][C::kTile];    // that they are of, negative: there is no such tile
+  std::int32_t indices[kBlockTiles][C::kTile];  // of the tokens of the block to come, negative: none
   // Word i: tokens 8 i .. 8 i + 7, four bits each. All are clear where there is no token, the second one
   // where it has a NaN among its e4m3 values.
   std::uint32_t tokens[C::kBuffers][8];

@@ -8,14 +8,19 @@
 
 namespace wavefill::cuda {
 
+// begin, begin + step, ... below end.
 struct ItemRange {
   std::int32_t begin;
   std::int32_t end;
+  std::int32_t step;
 };
 
-__device__ __forceinline__ ItemRange items_of_worker(const PlanParams& plan, std::int32_t worker) {
-  if (plan.items == nullptr) return {worker, worker + 1};
-  return {plan.worker_begin[worker], plan.worker_begin[worker + 1]};
+// Of a CTA in a grid of `num_ctas`. A plan in device memory has as many workers as the grid has CTAs; of one
+// that needs no memory the CTAs take items in turn.
+__device__ __forceinline__ ItemRange items_of_cta(const PlanParams& plan, std::int32_t cta,
+                                                  std::int32_t num_ctas) {
+  if (plan.items == nullptr) return {cta, plan.num_items, num_ctas};
+  return {plan.worker_begin[cta], plan.worker_begin[cta + 1], 1};
 }
 
 __device__ __forceinline__ PlanItem work_item(const PlanParams& plan, std::int32_t idx) {
@@ -23,8 +28,8 @@ __device__ __forceinline__ PlanItem work_item(const PlanParams& plan, std::int32
   const std::int32_t row_split = idx / plan.num_head_tiles;
   const std::int32_t row = row_split / plan.num_splits;
   const std::int32_t split = row_split - row * plan.num_splits;
-  return {row, idx - row_split * plan.num_head_tiles, plan.tile_begin[split], plan.tile_begin[split + 1],
-          plan.num_splits == 1 ? -1 : row_split};
+  return {plan.first_row + row, idx - row_split * plan.num_head_tiles, plan.tile_begin[split],
+          plan.tile_begin[split + 1], plan.num_splits == 1 ? -1 : row_split};
 }
 
 // The one item of a CTA whose row is a cluster.
@@ -32,14 +37,15 @@ __device__ __forceinline__ PlanItem work_item_of_cluster(const PlanParams& plan)
   const std::int32_t unit = cluster_idx();
   const std::int32_t split = cluster_rank();
   const std::int32_t row = plan.num_head_tiles == 1 ? unit : unit / plan.num_head_tiles;
-  return {row, unit - row * plan.num_head_tiles, plan.tile_begin[split], plan.tile_begin[split + 1], 0};
+  return {plan.first_row + row, unit - row * plan.num_head_tiles, plan.tile_begin[split],
+          plan.tile_begin[split + 1], 0};
 }
 
 // The items of a CTA of a kernel of configuration C, and one of them.
 template <class C>
 __device__ __forceinline__ ItemRange items_of_cta(const PlanParams& plan) {
-  if constexpr (C::kRowIsCluster) return {0, 1};
-  return items_of_worker(plan, static_cast<std::int32_t>(blockIdx.x));
+  if constexpr (C::kRowIsCluster) return {0, 1, 1};
+  return items_of_cta(plan, static_cast<std::int32_t>(blockIdx.x), static_cast<std::int32_t>(gridDim.x));
 }
 template <class C>
 __device__ __forceinline__ PlanItem work_item_of_cta(const PlanParams& plan, std::int32_t idx) {
@@ -52,16 +58,16 @@ template <class C>
 __device__ __forceinline__ PlanItem work_item_quick(const PlanParams& plan, std::int32_t idx) {
   if constexpr (!C::kRowIsCluster) {
     if (plan.items == nullptr && plan.num_splits == 1 && plan.num_head_tiles == 1) {
-      return {idx, 0, plan.tile_begin[0], plan.tile_begin[1], -1};
+      return {plan.first_row + idx, 0, plan.tile_begin[0], plan.tile_begin[1], -1};
     }
   }
   return work_item_of_cta<C>(plan, idx);
 }
 
 __device__ __forceinline__ ItemRange partials_of_row(const PlanParams& plan, std::int32_t row) {
-  if (plan.items != nullptr) return {plan.row_partial_begin[row], plan.row_partial_begin[row + 1]};
+  if (plan.items != nullptr) return {plan.row_partial_begin[row], plan.row_partial_begin[row + 1], 1};
   const std::int32_t begin = plan.num_splits == 1 ? 0 : row * plan.num_splits;
-  return {begin, begin + (plan.num_splits == 1 ? 0 : plan.num_splits)};
+  return {begin, begin + (plan.num_splits == 1 ? 0 : plan.num_splits), 1};
 }
 
 // Whether items and tiles follow from the kernel's parameters alone, which no earlier grid writes.
