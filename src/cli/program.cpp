@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/shell_quoted.h"
 #include "core/parse.h"
 #include "wavefill/version.h"
 
@@ -36,22 +37,6 @@ std::vector<std::string> with_joined_negatives(int argc, const char* const* argv
     }
   }
   return arguments;
-}
-
-// Single quotes around what a shell would not leave alone.
-std::string shell_quoted(std::string_view argument) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,.:/@%";
-  if (!argument.empty() && argument.find_first_not_of(kPlain) == argument.npos) return std::string(argument);
-  std::string quoted = "'";
-  for (const char c : argument) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
 }
 
 std::string command_line(int argc, const char* const* argv) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/models.h"
+#include "cli/number_list.h"
 #include "core/errors.h"
 #include "core/parse.h"
 #include "report/report.h"
@@ -63,7 +64,7 @@ Result<NamedShape> read_model_shape(const ShapeOptions& options) {
   std::string title = fmt::format("{}, TP {}", (*model)->name, *tp);
   if (!options.layer.empty()) title += fmt::format(", {} layers", (*layer)->name);
   if (!options.context.empty()) title += fmt::format(", {} tokens of context", *context);
-  return NamedShape{.shape = *shape, .title = std::move(title)};
+  return NamedShape{.shape = *shape, .title = std::move(title), .tp = *tp};
 }
 
 Result<NamedShape> read_number_shape(const ShapeOptions& options) {
@@ -95,12 +96,15 @@ Result<NamedShape> read_number_shape(const ShapeOptions& options) {
 
 }  // namespace
 
-void add_shape_options(OptionSet& set, ShapeOptions& options) {
+void add_shape_options(OptionSet& set, ShapeOptions& options, Degrees degrees) {
   std::string models_help = "model whose attention to take:";
   for (const ModelSpec& model : models()) models_help += fmt::format(" {}", model.name);
   set.begin_group("Shape");
   set.text("--model", options.model, "NAME", models_help);
-  set.text("--tp", options.tp, "N", "tensor-parallel ranks that share the model's heads (default 1)");
+  const bool is_list = degrees == Degrees::list;
+  set.text("--tp", options.tp, is_list ? "LIST" : "N",
+           fmt::format("tensor-parallel ranks that share the model's heads{} (default 1)",
+                       is_list ? ": 8, or 1,4,8 for a shape each" : ""));
   set.text("--layer", options.layer, "NAME", "layer type of the model: c4 (default), c128, swa; dsv32: dsa");
   set.text("--context", options.context, "N",
            "tokens of context, where the layer's width depends on it (default 65536)");
@@ -131,6 +135,25 @@ Result<NamedShape> read_shape(const ShapeOptions& options) {
   named->shape.s_q = static_cast<std::int32_t>(*s_q);
   WAVEFILL_RETURN_IF_ERROR(validate(named->shape));
   return named;
+}
+
+Result<std::vector<NamedShape>> read_shapes(const ShapeOptions& options) {
+  if (options.model.empty() || options.tp.empty()) {
+    Result<NamedShape> only = read_shape(options);
+    if (!only.ok()) return only.status();
+    return std::vector{*std::move(only)};
+  }
+  const Result<std::vector<std::int32_t>> degrees = parse_number_list("--tp", options.tp, kMaxHeads);
+  if (!degrees.ok()) return degrees.status();
+  std::vector<NamedShape> shapes;
+  for (const std::int32_t degree : *degrees) {
+    ShapeOptions one = options;
+    one.tp = std::to_string(degree);
+    Result<NamedShape> named = read_shape(one);
+    if (!named.ok()) return named.status();
+    shapes.push_back(*std::move(named));
+  }
+  return shapes;
 }
 
 }  // namespace wavefill::cli

@@ -1,6 +1,8 @@
-// What a finished tuning run leaves behind: files, and its words on the console.
+// What finished tuning runs leave behind: files, and their words on the console.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "cli/json_output.h"
@@ -16,16 +18,30 @@ struct OutputPaths {
   std::string profile, report, csv, junit, figures, ledger;
 };
 
+// Those of one among several shapes: "profile.json" -> "profile.tp4.json", the figures in "<figures>/tp4".
+// They share the ledger.
+OutputPaths paths_of_degree(const OutputPaths& paths, std::int64_t tp);
+
 // Whether all of them could be written now. Errors: those of check_writable.
 Status check_outputs(const OutputPaths& paths);
 
+// A shape whose run is finished.
+struct TunedShape {
+  std::int64_t tp = 1;
+  OutputPaths paths;
+  TuneResult result;
+  report::Report report;
+};
+
 // Errors: those of write_profile and write_file. What was written before an error stays.
-Status write_outputs(const OutputPaths& paths, const TuneResult& result, const report::Report& report);
+Status write_outputs(const TunedShape& shape);
 
-// The report without samples, and where everything is.
-Json tune_document(const report::Report& report, const OutputPaths& paths);
+// The report without samples, and where everything is; of several shapes {"shapes": [such documents]}.
+Json tune_document(const TunedShape& shape);
+Json tune_document(std::span<const TunedShape> shapes);
 
-std::string tune_text(const report::Report& report, const TuneResult& result, const OutputPaths& paths,
-                      const report::TerminalStyle& style);
+// Of several shapes: one after another, then a summary of them.
+std::string tune_text(const TunedShape& shape, const report::TerminalStyle& style);
+std::string tune_text(std::span<const TunedShape> shapes, const report::TerminalStyle& style);
 
 }  // namespace wavefill::cli

@@ -188,6 +188,9 @@ std::string to_html(const Report& report);
 // The table batch by batch, and the decision, for a terminal.
 std::string to_text(const Report& report, const TerminalStyle& style);
 
+// "keep efficiency", "deploy the per-batch table".
+std::string decision_text(const Report& report);
+
 // Each figure as an SVG file of its own: name ("throughput.svg") and content.
 std::vector<std::pair<std::string, std::string>> to_svg_files(const Report& report);
 

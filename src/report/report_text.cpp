@@ -96,6 +96,14 @@ std::string kernels_text(const Report& report, const TerminalStyle& style) {
   return table.render(style);
 }
 
+std::string decision_text(const Report& report) {
+  const std::string label = choice_label(report);
+  const std::string_view verb = report.keeps_deployed      ? "keep"
+                                : label == report.decision ? "deploy"
+                                                           : "deploy the";
+  return fmt::format("{} {}", verb, label);
+}
+
 std::string to_text(const Report& report, const TerminalStyle& style) {
   TextTable table({{"batch"},
                    {"serves", Align::left},
@@ -109,15 +117,11 @@ std::string to_text(const Report& report, const TerminalStyle& style) {
                    {"verdict", Align::left},
                    {"noise"}});
   for (const Batch& batch : report.batches) table.add_row(row_of(batch));
-  const std::string label = choice_label(report);
   std::string text =
       fmt::format("{} on {}, {}\n\n{}{}{}\n{}{}\n", report.title, report.device, shape_text(report.shape),
                   kernels_text(report, style), report.kernels.empty() ? "" : "\n", table.render(style),
                   regrets_text(report, style), model_text(report.fit));
-  const std::string_view verb = report.keeps_deployed      ? "keep"
-                                : label == report.decision ? "deploy"
-                                                           : "deploy the";
-  text += emphasised(fmt::format("Decision: {} {}", verb, label), style);
+  text += emphasised("Decision: " + decision_text(report), style);
   text += "\n" + reason_text(report) + "\n";
   const std::string shortfall = shortfall_text(report);
   return shortfall.empty() ? text : text + shortfall + "\n";

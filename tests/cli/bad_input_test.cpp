@@ -16,6 +16,7 @@ struct BadInput {
 };
 
 const std::string kPlan = "plan --device h200 --model dsv4-flash ";
+const std::string kDegrees = "tune --device cpu --model dsv4-flash --batch 1 --tp ";
 const std::string kNumbers = "plan --device h200 ";
 
 const std::vector<BadInput> kBadInputs = {
@@ -38,6 +39,7 @@ const std::vector<BadInput> kBadInputs = {
     {"plan --device h200 --model gpt", {"--model is 'gpt'", "dsv4-flash, dsv4-pro, dsv32"}},
     {kPlan + "--tp 3", {"--tp is 3", "64", "1, 2, 4, 8, 16, 32, 64"}},
     {kPlan + "--tp 0", {"--tp is '0'"}},
+    {kPlan + "--tp 1,4", {"--tp is '1,4'", "an integer 1..128"}},
     {kPlan + "--tp 4x", {"--tp is '4x'"}},
     {kPlan + "--layer c5", {"--layer is 'c5'", "c4, c128, swa"}},
     {"plan --device h200 --model dsv32 --layer c4", {"--layer is 'c4'", "dsa"}},
@@ -97,6 +99,17 @@ const std::vector<BadInput> kBadInputs = {
     {"bench --device cpu --model dsv4-flash --csv /nonexistent/a.csv", {"--csv", "/nonexistent"}},
     // tune
     {"tune --device cpu --model dsv4-flash", {"--batch"}},
+    {kDegrees + "1,,4", {"--tp is ''", "1..128"}},
+    {kDegrees + "4,4", {"--tp names 4 twice", "each once"}},
+    {kDegrees + "0", {"--tp is '0'", "1..128"}},
+    {kDegrees + "1,x", {"--tp is 'x'", "1..128"}},
+    {kDegrees + "1,129", {"--tp is '129'", "1..128"}},
+    {kDegrees + "1,3", {"--tp is 3", "1, 2, 4, 8, 16, 32, 64"}},
+    {kDegrees + "1,4 --heads 8", {"--heads", "--model"}},
+    {kDegrees + "1,4 --seed 0", {"--seed is '0'"}},
+    {kDegrees + "1,4 --report /", {"--report", "directory"}},
+    {kDegrees + "1,4 --figures /nonexistent", {"--figures", "/nonexistent"}},
+    {"tune --device cpu --heads 8 --topk 128 --batch 1 --tp 1,4", {"--tp", "without --model"}},
     {"tune --device cpu --model dsv4-flash --batch 1 --budget 1h", {"--budget is '1h'", "90s"}},
     {"tune --device cpu --model dsv4-flash --batch 1 --budget 0s", {"--budget is '0s'"}},
     {"tune --device cpu --model dsv4-flash --batch 1 --budget -3s", {"--budget is '-3s'"}},

@@ -11,6 +11,8 @@
 #include "cli/models.h"
 #include "cli/number_list.h"
 #include "cli/program_runner.h"
+#include "cli/tune_output.h"
+#include "cli/tune_run.h"
 #include "cli/units.h"
 #include "cli/verify_run.h"
 #include "cli/workload.h"
@@ -141,6 +143,22 @@ TEST(Files, ReadingSaysWhatIsWrong) {
   EXPECT_EQ(read_file("--x", directory.path()).status().code(), StatusCode::invalid_argument);
 }
 
+TEST(TuneOutputs, OfADegreeHaveItBeforeTheExtension) {
+  OutputPaths paths;
+  const auto profile_of = [&](const std::string& path) {
+    paths.profile = path;
+    return paths_of_degree(paths, 4).profile;
+  };
+  EXPECT_EQ(profile_of("profile.json"), "profile.tp4.json");
+  EXPECT_EQ(profile_of("./out.d/profile"), "./out.d/profile.tp4");
+  EXPECT_EQ(profile_of("/a/b.c.json"), "/a/b.c.tp4.json");
+  EXPECT_EQ(profile_of(""), "");
+  paths.figures = "figures";
+  paths.ledger = "l.sqlite";
+  EXPECT_EQ(paths_of_degree(paths, 8).figures, "figures/tp8");
+  EXPECT_EQ(paths_of_degree(paths, 8).ledger, "l.sqlite");
+}
+
 // A device whose outputs are all zero, and which takes no more than 64 heads.
 class ZeroBackend final : public Backend {
  public:
@@ -196,6 +214,19 @@ TEST(Verify, WhatNoKernelTakesIsNeitherPassedNorFailed) {
   EXPECT_TRUE(summary.failures.empty());
   ASSERT_EQ(summary.unsupported.size(), 1u);
   EXPECT_NE(summary.unsupported[0].message.find("num_heads"), std::string::npos);
+}
+
+TEST(TuneRun, ASecondShapeThatNoKernelTakesIsFoundBeforeTheFirstIsMeasured) {
+  const auto workbench = make_cpu_workbench(1, {});
+  ASSERT_TRUE(workbench.ok()) << workbench.status().message();
+  std::vector<ShapeRun> runs(2);
+  for (ShapeRun& run : runs) {
+    run.request.shape = {.num_heads = 64, .topk = 64};
+    run.request.batches = {1};
+  }
+  EXPECT_TRUE(check_kernels(**workbench, runs).ok());
+  runs[1].request.shape.num_heads = kMaxHeads + 1;
+  EXPECT_FALSE(check_kernels(**workbench, runs).ok());
 }
 
 TEST(Units, ReadAsPeopleWriteThem) {

@@ -58,13 +58,16 @@ bool drain(int fd, std::string& text) {
 
 void read_until_end(int out, int err, pid_t child, const RunOptions& options, Outcome& outcome) {
   const auto started = Clock::now();
-  bool signalled = options.signal_after_s < 0.0;
+  const bool is_timed = options.signal_after_s >= 0.0;
+  bool signalled = !is_timed && options.signal_at.empty();
   std::array<pollfd, 2> streams = {{{out, POLLIN, 0}, {err, POLLIN, 0}}};
   while (streams[0].fd >= 0 || streams[1].fd >= 0) {
     constexpr int kPollMs = 2;
     poll(streams.data(), streams.size(), signalled ? -1 : kPollMs);
     const double elapsed_s = std::chrono::duration<double>(Clock::now() - started).count();
-    if (!signalled && elapsed_s >= options.signal_after_s) {
+    const bool is_due = is_timed ? elapsed_s >= options.signal_after_s
+                                 : outcome.err.find(options.signal_at) != std::string::npos;
+    if (!signalled && is_due) {
       kill(child, options.signal);
       signalled = true;
     }

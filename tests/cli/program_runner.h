@@ -19,7 +19,8 @@ struct RunOptions {
   std::map<std::string, std::string> environment;
   std::string directory;         // to run in; empty: the current one
   bool on_terminal = false;      // stdout and stderr are one terminal; what it got is Outcome::out
-  double signal_after_s = -1.0;  // send `signal` then; negative: never
+  double signal_after_s = -1.0;  // send `signal` then; negative: not by time
+  std::string signal_at;         // send it once stderr has this; empty: not by text
   int signal = 0;
 };
 

@@ -1,23 +1,26 @@
-// wavefill tune: measures which split setting serves each batch size best, decides, and writes a profile.
+// wavefill tune: measures which split setting serves each batch size best, decides, and writes a profile;
+// shape by shape, where --tp names several.
 #include <fmt/format.h>
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/command.h"
-#include "cli/files.h"
-#include "cli/interrupt.h"
 #include "cli/json_output.h"
 #include "cli/number_list.h"
 #include "cli/shape_options.h"
 #include "cli/tune_output.h"
+#include "cli/tune_run.h"
 #include "cli/workbench_options.h"
 #include "cli/workload.h"
 #include "core/errors.h"
 #include "core/parse.h"
 #include "ledger/ledger.h"
 #include "runtime/overrides.h"
-#include "tune/tuner.h"
 
 namespace wavefill::cli {
 namespace {
@@ -92,50 +95,42 @@ Result<TuneRequest> read_request(const TuneOptions& options, const DecodeShape& 
   return request;
 }
 
-// Everything that would make the end of the run fail is tried before its budget is spent.
-Result<Ledger> prepare_outputs(OutputPaths& paths) {
-  WAVEFILL_RETURN_IF_ERROR(check_outputs(paths));
-  if (paths.ledger.empty()) {
-    Result<std::string> path = default_ledger_path();
-    if (!path.ok()) return path.status();
-    paths.ledger = *std::move(path);
-    WAVEFILL_RETURN_IF_ERROR(make_parent_directories(paths.ledger));
+Result<std::vector<ShapeRun>> read_runs(const TuneOptions& options) {
+  const Result<std::vector<NamedShape>> shapes = read_shapes(options.shape);
+  if (!shapes.ok()) return shapes.status();
+  std::vector<ShapeRun> runs;
+  for (const NamedShape& named : *shapes) {
+    Result<TuneRequest> request = read_request(options, named.shape);
+    if (!request.ok()) return request.status();
+    runs.push_back({.named = named,
+                    .request = *std::move(request),
+                    .paths = shapes->size() == 1 ? options.paths : paths_of_degree(options.paths, named.tp)});
   }
-  return Ledger::open(paths.ledger);
+  return runs;
 }
 
-ExitCode report_interruption(const TuneResult& result, const OutputPaths& paths, Console& console) {
-  console.end_progress();
-  console.note(fmt::format("wavefill: interrupted; what was measured is kept as run {} of {}", result.run,
-                           paths.ledger));
-  console.note(fmt::format("to go on where it stopped: {}", console.command_line()));
-  return ExitCode::environment;
+// `tuned`: a shape, or those of a list that Ctrl-C has left.
+template <typename Tuned>
+std::string outcome_text(const Tuned& tuned, bool json, const Console& console) {
+  return json ? json_text(tune_document(tuned)) : tune_text(tuned, console.style());
 }
 
 Result<ExitCode> run(const TuneOptions& options, Console& console) {
-  const Result<NamedShape> named = read_shape(options.shape);
-  if (!named.ok()) return named.status();
-  const Result<TuneRequest> request = read_request(options, named->shape);
-  if (!request.ok()) return request.status();
-  OutputPaths paths = options.paths;
-  Result<Ledger> ledger = prepare_outputs(paths);
+  Result<std::vector<ShapeRun>> runs = read_runs(options);
+  if (!runs.ok()) return runs.status();
+  Result<Ledger> ledger = prepare_outputs(options.paths, *runs);
   if (!ledger.ok()) return ledger.status();
   const Result<std::unique_ptr<Workbench>> workbench = open_workbench(options.device);
   if (!workbench.ok()) return workbench.status();
+  WAVEFILL_RETURN_IF_ERROR(check_kernels(**workbench, *runs));
 
-  const InterruptGuard guard;
-  ConsoleProgress progress(console);
-  const Result<TuneResult> result = tune(*request, **workbench, *ledger, progress);
-  if (!result.ok()) return result.status();
-  if (result->cancelled) return report_interruption(*result, paths, console);
-  console.end_progress();
-  const report::Report report = report::make_report(
-      *request, *result,
-      {.title = named->title, .command = console.command_line(), .created_unix_us = unix_time_us()});
-  WAVEFILL_RETURN_IF_ERROR(write_outputs(paths, *result, report));
-  console.print(options.json ? json_text(tune_document(report, paths))
-                             : tune_text(report, *result, paths, console.style()));
-  return ExitCode::ok;
+  const Result<std::vector<TunedShape>> tuned = tune_shapes(*runs, **workbench, *ledger, console);
+  if (!tuned.ok()) return tuned.status();
+  if (!tuned->empty()) {
+    console.print(runs->size() == 1 ? outcome_text(tuned->front(), options.json, console)
+                                    : outcome_text(std::span(*tuned), options.json, console));
+  }
+  return tuned->size() == runs->size() ? ExitCode::ok : ExitCode::environment;
 }
 
 void add_output_options(OptionSet& set, OutputPaths& paths) {
@@ -156,10 +151,10 @@ Action define_tune(OptionSet& set) {
   const auto options = std::make_shared<TuneOptions>();
   add_device_options(set, options->device);
   add_kernel_option(set, options->device, "the fastest of those that take the shape, as measured");
-  add_shape_options(set, options->shape);
+  add_shape_options(set, options->shape, Degrees::list);
   set.begin_group("Options");
   set.required_text("--batch", options->batches, "LIST", "batch sizes: 64,80,96 or 1-16 or 1,8-64:8");
-  set.text("--budget", options->budget, "TIME", "time to spend, in s or m");
+  set.text("--budget", options->budget, "TIME", "time to spend on each shape, in s or m");
   set.text("--deployed", options->deployed, "SETTING",
            "the setting in use now, which others must beat (default: the environment's, else efficiency)");
   set.texts("--also", options->also, "SETTING", "measure this setting too; may be repeated");
