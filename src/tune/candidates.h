@@ -36,7 +36,9 @@ struct CandidateOptions {
   std::vector<Setting> also;  // further settings the user wants to see
   CostModel cost_model;       // that prunes: fitted on this device where that is known, else the default
   double slack = 0.25;        // kept if predicted within this of the best prediction
-  std::int32_t max_unprotected = 8;  // and at most so many, best first
+  // And at most so many, best first. A model that ranks wrongly is not to hide the best: all of the counts that
+  // are looked at one by one are below it, and only what is predicted beyond the slack is ruled out of them.
+  std::int32_t max_unprotected = 32;
 };
 
 // The deployed setting first. Every policy's pick, every distinct split count that the cost model does not
