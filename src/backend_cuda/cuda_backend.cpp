@@ -103,10 +103,12 @@ class CudaBackend final : public Backend {
     return {.stream = stream, .dependent_launch = device_.compute_capability >= kDependentLaunchCapability};
   }
 
-  // No more than are resident at once where items can be dealt to any number: a CTA reads the tokens of its
-  // next item while it ends one.
+  // Items that can be dealt to any number of CTAs are dealt to those that are resident at once, where an SM has
+  // one: it reads the tokens of its next item while it ends one. Where it has two, they hide that from each
+  // other, and dealing would keep a CTA on its SM when another SM has room.
   std::int64_t num_ctas(const SplitPlan& plan, const PlanParams& placed) const {
     if (placed.items != nullptr) return plan.num_workers();
+    if (plan.kernel.ctas_per_sm > 1) return placed.num_items;
     return std::min<std::int64_t>(placed.num_items, num_slots(device_, plan.kernel));
   }
 
