@@ -32,7 +32,7 @@ struct ProfileKey {
   std::int32_t s_q = 0;
   std::int32_t topk = 0;
   std::int32_t extra_topk = 0;
-  std::string library_version;  // of wavefill: another build may have another kernel
+  std::string library_version;  // library_build(): another build may have another kernel
   // How calls were timed, which is how they have to be served: "graph" replay on a GPU, "direct" calls on a
   // CPU. What is best in one need not be in the other.
   std::string timing;

@@ -58,7 +58,7 @@ std::string_view Environment::value(std::string_view name) const {
 
 Environment describe_host() {
   Environment environment;
-  environment.set("library_version", std::string(library_version()));
+  environment.set("library_version", std::string(library_build()));
   environment.set("compiler", compiler());
   environment.set("build", build_kind());
   environment.set("operating_system", operating_system());

@@ -89,7 +89,7 @@ ProfileKey key_of(const DeviceSpec& device, const KernelSpec& kernel, const Deco
           .s_q = shape.s_q,
           .topk = shape.topk,
           .extra_topk = shape.extra_topk,
-          .library_version = std::string(library_version()),
+          .library_version = std::string(library_build()),
           .timing = device.compute_capability == 0 ? "direct" : "graph"};
 }
 
