@@ -26,7 +26,7 @@ TEST(Environment, NamesTheDeviceAndTheBuild) {
   const Environment environment = describe_environment(device);
   EXPECT_EQ(environment.value("device"), device.name);
   EXPECT_EQ(environment.value("num_sms"), "7");
-  EXPECT_EQ(environment.value("library_version"), library_version());
+  EXPECT_EQ(environment.value("library_version"), library_build());
   EXPECT_FALSE(environment.value("compiler").empty());
   EXPECT_FALSE(environment.value("operating_system").empty());
 }
