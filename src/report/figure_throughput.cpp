@@ -192,9 +192,12 @@ class ThroughputPainter {
     svg.polyline(line, "curve");
     const double radius = curve.role == CurveRole::other ? kSmallMarkRadius : kMarkRadius;
     for (const CurvePoint& point : curve.points) {
-      svg.circle({x_(point.batch), y_(point.value)}, radius, "mark",
-                 fmt::format("{} at batch {}: {} tokens/s (95 % interval {} to {})", curve.label, point.batch,
-                             compact(point.value), compact(point.low), compact(point.high)));
+      const std::string tooltip =
+          fmt::format("{} at batch {}: {} tokens/s (95 % interval {} to {})", curve.label, point.batch,
+                      compact(point.value), compact(point.low), compact(point.high));
+      svg.open_link(point.href, tooltip);
+      svg.circle({x_(point.batch), y_(point.value)}, radius, "mark", tooltip);
+      svg.close_link();
     }
     svg.close_group();
   }

@@ -4,6 +4,7 @@
 #include "report/escape.h"
 #include "report/html_parts.h"
 #include "report/html_sections.h"
+#include "report/shown.h"
 
 namespace wavefill::report {
 namespace {

@@ -62,9 +62,17 @@ Arm arm_of(const ArmResult& result) {
   return arm;
 }
 
+// As the tuner does for the other side.
+Estimate median_of(const std::vector<double>& samples_us) {
+  if (samples_us.empty()) return {};
+  const Interval interval = median_interval(samples_us);
+  return {.value = median(samples_us), .low = interval.low, .high = interval.high};
+}
+
 Confirmation confirmation_of(const ConfirmResult& result) {
-  return {.us = {.value = result.median_us, .low = result.interval_us.low, .high = result.interval_us.high},
-          .deployed_us = result.deployed_median_us,
+  return {.setting = result.setting,
+          .us = {.value = result.median_us, .low = result.interval_us.low, .high = result.interval_us.high},
+          .deployed_us = median_of(times_us(result.deployed_samples)),
           .effect = estimate_of(result.effect),
           .verdict = std::string(to_string(result.verdict)),
           .samples_us = times_us(result.samples),

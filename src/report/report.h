@@ -50,10 +50,12 @@ struct Arm {
   bool is_measured() const { return !samples_us.empty() && verified; }
 };
 
-// The chosen settings measured once more, as a whole, against the deployed one.
+// A setting that won the search, measured once more against the deployed one. Where it did not hold, the
+// choice is another.
 struct Confirmation {
-  Estimate us;
-  double deployed_us = 0.0;
+  std::string setting;
+  Estimate us;  // 0 without samples
+  Estimate deployed_us;
   Estimate effect;
   std::string verdict;
   std::vector<double> samples_us;

@@ -35,10 +35,13 @@ Json json_of(const Arm& arm) {
 }
 
 Json json_of(const Confirmation& confirmation) {
-  return {
-      {"us", json_of(confirmation.us)},         {"deployed_us", confirmation.deployed_us},
-      {"effect", json_of(confirmation.effect)}, {"verdict", confirmation.verdict},
-      {"samples_us", confirmation.samples_us},  {"deployed_samples_us", confirmation.deployed_samples_us}};
+  return {{"setting", confirmation.setting},
+          {"us", json_of(confirmation.us)},
+          {"deployed_us", json_of(confirmation.deployed_us)},
+          {"effect", json_of(confirmation.effect)},
+          {"verdict", confirmation.verdict},
+          {"samples_us", confirmation.samples_us},
+          {"deployed_samples_us", confirmation.deployed_samples_us}};
 }
 
 Json json_of(const Batch& batch) {

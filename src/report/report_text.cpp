@@ -5,6 +5,7 @@
 #include "report/regret.h"
 #include "report/report.h"
 #include "report/report_figures.h"
+#include "report/shown.h"
 #include "report/text_table.h"
 
 namespace wavefill::report {
@@ -24,19 +25,19 @@ std::string interval_text(const Estimate& effect) {
 
 std::vector<Cell> row_of(const Batch& batch) {
   const Arm& chosen = batch.chosen();
-  const Estimate us = batch.is_confirmed ? batch.confirmation.us : chosen.us;
-  const double deployed_us = batch.is_confirmed ? batch.confirmation.deployed_us : batch.deployed().us.value;
+  const double us = chosen_time(batch).value.value;
+  const double deployed_us = deployed_time(batch).value.value;
   std::vector<Cell> row = {std::to_string(batch.batch),
                            chosen.setting,
                            std::to_string(chosen.num_splits),
                            std::to_string(chosen.num_waves),
                            fmt::format("{:.0f}%", chosen.wave_efficiency * 100),
-                           chosen.is_measured() ? time_text(us.value) : "-",
+                           us > 0.0 ? time_text(us) : "-",
                            deployed_us > 0.0 ? time_text(deployed_us) : "-"};
   if (&chosen == &batch.deployed()) {
     row.insert(row.end(), {Cell("deployed", Tone::dim), Cell(""), Cell("")});
   } else {
-    const Estimate gain = gain_of(batch);
+    const Estimate gain = chosen_gain(batch).value;
     row.insert(row.end(), {Cell(signed_percent(gain.value)), Cell(interval_text(gain)),
                            Cell(verdict_of(batch), tone_of(verdict_of(batch)))});
   }
