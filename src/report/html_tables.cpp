@@ -7,9 +7,25 @@
 #include "report/html_parts.h"
 #include "report/html_sections.h"
 #include "report/regret.h"
+#include "report/shown.h"
 
 namespace wavefill::report {
 namespace {
+
+std::string batches_text(const PolicyRegret& regret) {
+  return fmt::format("{} of {}", regret.num_batches, regret.num_compared);
+}
+
+// Of the arm that a policy had where it did worst. Regrets are of the search, where settings took turns.
+std::string worst_id(const Report& report, const PolicyRegret& regret) {
+  const auto batch = std::ranges::find(report.batches, regret.worst_batch, &Batch::batch);
+  if (batch == report.batches.end()) return {};
+  if (&regret == &report.regrets.front()) return arm_id(*batch, batch->chosen());
+  const auto pick = std::ranges::find(report.fit.picks, regret.worst_batch, &ModelPick::batch);
+  const bool is_model = regret.setting == kModelAlone && pick != report.fit.picks.end();
+  const Arm* arm = find_arm(*batch, is_model ? pick->setting : regret.setting);
+  return arm == nullptr ? std::string() : arm_id(*batch, *arm);
+}
 
 std::string measure_html(double value, double full, bool is_chosen) {
   const double share = full > 0.0 ? std::clamp(value / full, 0.0, 1.0) : 0.0;
@@ -55,19 +71,31 @@ std::string contamination_text(const Report& report) {
 }  // namespace
 
 std::string regrets_section(const Report& report) {
+  if (report.regrets.empty()) {
+    return "<p>Unknown: the budget had room for the deployed setting alone, so nothing was compared with "
+           "it.</p>";
+  }
   double full = 0.0;
   for (const PolicyRegret& regret : report.regrets) full = std::max(full, regret.geometric_mean);
-  HtmlTable table(
-      "What each policy would cost",
-      {{"Setting", "left"}, {"Time lost, mean", ""}, {"", "left"}, {"Worst", ""}, {"At batch", ""}});
+  HtmlTable table("What each policy would cost", {{"Setting", "left"},
+                                                  {"Time lost, mean", ""},
+                                                  {"", "left"},
+                                                  {"Worst", ""},
+                                                  {"At batch", ""},
+                                                  {"Batches", ""}});
   for (const PolicyRegret& regret : report.regrets) {
     const bool is_chosen = &regret == &report.regrets.front();
     const bool is_setting = !is_chosen && regret.setting != kModelAlone;
     std::string name = is_setting ? code_html(regret.setting) : html_escaped(regret.setting);
     if (regret.setting == report.deployed) name += " deployed";
-    table.add_row({name, fmt::format("{:.1f}%", regret.geometric_mean * 100),
+    if (regret.num_batches == 0) {
+      table.add_row({name, "unknown", "", "unknown", "", batches_text(regret)});
+      continue;
+    }
+    table.add_row({name, linked_html("samples-heading", fmt::format("{:.1f}%", regret.geometric_mean * 100)),
                    measure_html(regret.geometric_mean, full, is_chosen),
-                   fmt::format("{:.1f}%", regret.worst * 100), std::to_string(regret.worst_batch)});
+                   linked_html(worst_id(report, regret), fmt::format("{:.1f}%", regret.worst * 100)),
+                   std::to_string(regret.worst_batch), batches_text(regret)});
   }
   return table.html();
 }

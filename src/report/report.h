@@ -112,18 +112,22 @@ struct PolicyRegret {
   double geometric_mean = 0.0;  // 0.02: 2 % slower than the best
   double worst = 0.0;
   std::int32_t worst_batch = 0;
-  std::int32_t num_batches = 0;  // at which it was measured
+  std::int32_t num_batches = 0;   // at which it was measured
+  std::int32_t num_compared = 0;  // at which settings were compared: those that were searched
 };
 
 // What the cost model, fitted to all of the run, would have shipped at one batch, had nobody measured.
 struct ModelPick {
   std::int32_t batch = 0;
-  std::string setting;
+  std::string setting = {};  // empty: unknown, since the batch was not searched
   double predicted_us = 0.0;
-  double us = 0.0;  // as measured; 0 where nobody did
-  std::string best_setting;
+  double us = 0.0;                // as measured; 0 where nobody did
+  std::string best_setting = {};  // of those measured
   double best_us = 0.0;
   double cost = 0.0;  // 0.04: 4 % slower than the best measured
+
+  bool is_known() const { return !setting.empty(); }
+  bool is_priced() const { return us > 0.0; }
 };
 
 // The fitted cost model and how far it can be trusted.

@@ -115,7 +115,7 @@ ThroughputFigure throughput_figure(const Report& report) {
   if (!report.keeps_deployed) {
     figure.curves.push_back(shown_curve(report, report.deployed, CurveRole::deployed, deployed_time));
   }
-  for (const std::string& setting : settings_everywhere(report.batches)) {
+  for (const std::string& setting : settings_to_price(report.batches)) {
     if (setting == report.deployed || setting == report.decision || is_split_count(setting)) continue;
     add_other_curve(figure.curves, curve_of(report, setting));
   }

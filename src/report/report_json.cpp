@@ -97,17 +97,19 @@ Json json_of(const PolicyRegret& regret) {
           {"geometric_mean", regret.geometric_mean},
           {"worst", regret.worst},
           {"worst_batch", regret.worst_batch},
-          {"num_batches", regret.num_batches}};
+          {"num_batches", regret.num_batches},
+          {"num_compared", regret.num_compared}};
 }
 
 Json json_of(const ModelPick& pick) {
+  const auto if_known = [&](const Json& value) { return pick.is_known() ? value : Json(); };
   return {{"batch", pick.batch},
-          {"setting", pick.setting},
-          {"predicted_us", pick.predicted_us},
-          {"us", pick.us > 0.0 ? Json(pick.us) : Json()},
-          {"best_setting", pick.best_setting},
-          {"best_us", pick.best_us},
-          {"cost", pick.us > 0.0 ? Json(pick.cost) : Json()}};
+          {"setting", if_known(pick.setting)},
+          {"predicted_us", if_known(pick.predicted_us)},
+          {"us", pick.is_priced() ? Json(pick.us) : Json()},
+          {"best_setting", if_known(pick.best_setting)},
+          {"best_us", if_known(pick.best_us)},
+          {"cost", pick.is_priced() ? Json(pick.cost) : Json()}};
 }
 
 Json json_of(const ModelFit& fit) {

@@ -46,10 +46,14 @@ std::vector<Cell> row_of(const Batch& batch) {
 }
 
 std::string regrets_text(const Report& report, const TerminalStyle& style) {
-  TextTable table({{"setting", Align::left}, {"time lost, mean"}, {"worst"}, {"at batch"}});
+  if (report.regrets.empty()) return "What other settings cost is unknown: no batch was searched.\n";
+  TextTable table({{"setting", Align::left}, {"time lost, mean"}, {"worst"}, {"at batch"}, {"batches"}});
   for (const PolicyRegret& regret : report.regrets) {
-    table.add_row({regret.setting, fmt::format("{:.1f}%", regret.geometric_mean * 100),
-                   fmt::format("{:.1f}%", regret.worst * 100), std::to_string(regret.worst_batch)});
+    const bool is_known = regret.num_batches > 0;
+    table.add_row({regret.setting, is_known ? fmt::format("{:.1f}%", regret.geometric_mean * 100) : "unknown",
+                   is_known ? fmt::format("{:.1f}%", regret.worst * 100) : "unknown",
+                   is_known ? std::to_string(regret.worst_batch) : "",
+                   fmt::format("{} of {}", regret.num_batches, regret.num_compared)});
   }
   return table.render(style);
 }
@@ -58,20 +62,27 @@ std::string regrets_text(const Report& report, const TerminalStyle& style) {
 std::string model_text(const ModelFit& fit) {
   if (!fit.is_fitted) return "";
   const ModelPick* worst = nullptr;
+  std::size_t known = 0;
   std::size_t misses = 0;
   for (const ModelPick& pick : fit.picks) {
+    known += pick.is_known() ? 1 : 0;
     misses += pick.setting == pick.best_setting ? 0 : 1;
-    if (worst == nullptr || pick.cost > worst->cost) worst = &pick;
+    if (pick.is_priced() && (worst == nullptr || pick.cost > worst->cost)) worst = &pick;
   }
   std::string text = fmt::format(
       "\nCost model: off by {:.1f}% (root mean square, at worst {:.1f}%), rank correlation {:.2f} within "
       "batches\n",
       fit.rms_residual * 100, fit.max_residual * 100, fit.rank_within_batches);
-  if (worst == nullptr || misses == 0) return text;
-  return text +
-         fmt::format(
-             "Alone it would have missed the best at {} of {} batches, by up to {:.1f}% (batch {}: {})\n",
-             misses, fit.picks.size(), worst->cost * 100, worst->batch, worst->setting);
+  if (worst != nullptr && misses > 0) {
+    text += fmt::format(
+        "Alone it would have missed the best at {} of {} batches, by up to {:.1f}% (batch {}: {})\n", misses,
+        known, worst->cost * 100, worst->batch, worst->setting);
+  }
+  if (known < fit.picks.size()) {
+    text += fmt::format("Of {} batches that were not searched, what it would have cost is unknown\n",
+                        fit.picks.size() - known);
+  }
+  return text;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "report/golden.h"
 #include "report/report_figures.h"
 #include "report/sample_report.h"
@@ -75,6 +77,21 @@ TEST(Throughput, PoliciesWithTheSamePlansShareOneCurve) {
   for (const Curve& curve : throughput_figure(report).curves)
     found |= curve.label == "tail-gap, list-schedule";
   EXPECT_TRUE(found);
+}
+
+// A policy that the budget had no room for at some batches.
+TEST(Throughput, ACurveEndsWhereABatchWasNotMeasured) {
+  Report report = sample_report(5);
+  for (Arm& arm : report.batches[2].arms) arm.aliases.clear();  // "efficiency" and "tail-gap" among them
+  const ThroughputFigure figure = throughput_figure(report);
+  const auto curve = std::ranges::find(figure.curves, "efficiency", &Curve::label);
+  ASSERT_NE(curve, figure.curves.end());
+  ASSERT_EQ(curve->points.size(), 4U);
+  const ThroughputFigure both{.curves = {*curve, figure.curves.front()}, .waves = {}};
+  const std::string svg = draw_throughput(both, FigureSize::wide);
+  const std::size_t drawn = svg.find("<g class=\"series other-0\"");
+  const std::string lines = svg.substr(drawn, svg.find("</g>", drawn) - drawn);
+  EXPECT_EQ(count_of(lines, "<polyline"), 2U) << lines;
 }
 
 TEST(HeatMap, EveryMeasuredArmHasACellAndTheChosenAreRinged) {

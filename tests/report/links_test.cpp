@@ -125,6 +125,21 @@ TEST(Links, TheModelsTimesLeadToTheirSamples) {
   }
 }
 
+TEST(Links, TheWorstOfEachPolicyLeadsToItsSamples) {
+  const Page page(to_html(sample_report(12)));
+  const auto rows = page.table("What each policy would cost");
+  ASSERT_GE(rows.size(), 5U);
+  for (const auto& row : rows) {
+    const std::string batch = row[4].text;
+    double best_us = median(page.samples("m-" + batch + "-0"));
+    for (int arm = 1; arm < 7; ++arm) {
+      best_us = std::min(best_us, median(page.samples("m-" + batch + "-" + std::to_string(arm))));
+    }
+    const double worst = (median_at(page, row[3]) / best_us - 1.0) * 100;
+    EXPECT_NEAR(worst, number_in(row[3].text), shown_percent(best_us)) << row[0].text << " at " << batch;
+  }
+}
+
 // Each point says "X at batch N: 12.3k tokens/s", with three digits.
 TEST(Links, CurvesAndCellsLeadToTheSamplesOfTheirFigures) {
   const Page page(to_html(sample_report(12)));
