@@ -10,8 +10,6 @@
 namespace wavefill::report {
 namespace {
 
-constexpr std::size_t kMaxOtherCurves = 6;  // more cannot be told apart
-
 // More time is less throughput, so the ends of the interval change places.
 CurvePoint point_of(const Report& report, const Batch& batch, const Shown& time) {
   const double rows = static_cast<double>(batch.batch) * report.shape.s_q;
@@ -27,7 +25,7 @@ Curve curve_of(const Report& report, const std::string& setting) {
   for (const Batch& batch : report.batches) {
     const Arm* arm = find_arm(batch, setting);
     if (arm == nullptr) continue;
-    curve.points.push_back(point_of(report, batch, {.value = arm->us, .samples_id = arm_id(batch, *arm)}));
+    curve.points.push_back(point_of(report, batch, time_of(batch, *arm)));
   }
   return curve;
 }
@@ -44,15 +42,12 @@ Curve shown_curve(const Report& report, std::string label, CurveRole role, Shown
 
 // Settings that mean the same plans at every batch share a curve, and its label names them all.
 void add_other_curve(std::vector<Curve>& curves, Curve curve) {
-  std::size_t others = 0;
   for (Curve& drawn : curves) {
-    if (drawn.role == CurveRole::other) ++others;
-    if (drawn.role != CurveRole::chosen && drawn.points == curve.points) {
-      drawn.label += ", " + curve.label;
-      return;
-    }
+    if (drawn.role == CurveRole::chosen || drawn.points != curve.points) continue;
+    drawn.label += ", " + curve.label;
+    return;
   }
-  if (others < kMaxOtherCurves) curves.push_back(std::move(curve));
+  curves.push_back(std::move(curve));
 }
 
 // Split counts in order, then the settings whose rows differ in splits.

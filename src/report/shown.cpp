@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "tune/decision.h"
+
 namespace wavefill::report {
 namespace {
 
@@ -15,7 +19,31 @@ Shown time_of_arm(const Batch& batch, const Arm& arm) {
   return {.value = arm.us, .samples_id = arm.samples_us.empty() ? "" : arm_id(batch, arm)};
 }
 
+bool is_called(const Arm& arm, std::string_view setting) {
+  return arm.setting == setting || std::ranges::find(arm.aliases, setting) != arm.aliases.end();
+}
+
+// The per-batch table is judged by its confirmation, the deployed setting by all its samples.
+std::string judged_id_at(const Batch& batch, std::string_view setting) {
+  const bool is_table = setting == kPerBatchTable;
+  if (is_table && batch.is_confirmed && batch.confirmation.setting != batch.deployed().setting &&
+      is_choice_confirmed(batch)) {
+    return confirmed_id(batch);
+  }
+  if (is_table || is_called(batch.deployed(), setting)) {
+    return has_deployed_again(batch) ? batch_id(batch) : time_of_arm(batch, batch.deployed()).samples_id;
+  }
+  const auto arm =
+      std::ranges::find_if(batch.arms, [&](const Arm& each) { return is_called(each, setting); });
+  return arm == batch.arms.end() ? std::string() : time_of_arm(batch, *arm).samples_id;
+}
+
 }  // namespace
+
+std::string judged_id(const Report& report, std::string_view setting, std::int32_t batch) {
+  const auto found = std::ranges::find(report.batches, batch, &Batch::batch);
+  return found == report.batches.end() ? std::string() : judged_id_at(*found, setting);
+}
 
 bool is_choice_confirmed(const Batch& batch) {
   if (keeps_deployed(batch)) return has_deployed_again(batch);
@@ -33,6 +61,11 @@ Shown chosen_time(const Batch& batch) {
 Shown deployed_time(const Batch& batch) {
   if (!is_choice_confirmed(batch) || !has_deployed_again(batch)) return time_of_arm(batch, batch.deployed());
   return {.value = batch.confirmation.deployed_us, .samples_id = confirmed_deployed_id(batch)};
+}
+
+Shown time_of(const Batch& batch, const Arm& arm) {
+  if (&arm == &batch.deployed()) return deployed_time(batch);
+  return &arm == &batch.chosen() ? chosen_time(batch) : time_of_arm(batch, arm);
 }
 
 Shown chosen_gain(const Batch& batch) {

@@ -19,12 +19,19 @@ struct Shown {
 Shown chosen_time(const Batch& batch);
 Shown deployed_time(const Batch& batch);
 
+// The same of any measured arm: where it is the choice or the deployed setting, their time.
+Shown time_of(const Batch& batch, const Arm& arm);
+
 // What the choice was found to gain, by the same samples; 0 where the deployed setting stays.
 Shown chosen_gain(const Batch& batch);
 std::string verdict_of(const Batch& batch);
 
 // The noise floor; `low` and `high` are what the A/A comparison lies between.
 Shown noise_of(const Batch& batch);
+
+// Where the samples of a setting at a batch stand by which it was judged; the whole batch's where they are of
+// the search and of the confirmation; empty where there are none.
+std::string judged_id(const Report& report, std::string_view setting, std::int32_t batch);
 
 // Ids of what the page has of a batch: all of it, an arm, the two sides of the confirmation, the A/A arm.
 std::string batch_id(const Batch& batch);
