@@ -34,12 +34,6 @@ std::string measure_html(double value, double full, bool is_chosen) {
       is_chosen ? " chosen" : "", share * 100);
 }
 
-std::string list_html(const std::vector<std::string>& items) {
-  std::string html = "<ul class=\"plain\">\n";
-  for (const std::string& item : items) html += "<li>" + html_escaped(item) + "</li>\n";
-  return html + "</ul>";
-}
-
 std::string readable_reason(std::string_view reason) {
   std::string text(reason);
   std::ranges::replace(text, '_', ' ');
@@ -48,6 +42,26 @@ std::string readable_reason(std::string_view reason) {
 
 std::string pair_html(std::string_view name, std::string_view value) {
   return fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_escaped(name), html_escaped(value));
+}
+
+std::string dips_table(const Report& report) {
+  if (report.dips.empty()) return {};
+  HtmlTable table("Where throughput falls", {{"Setting", "left"},
+                                             {"From batch", ""},
+                                             {"To batch", ""},
+                                             {"Throughput", ""},
+                                             {"Likely cause", "left"},
+                                             {"Deployed falls too", "left"},
+                                             {"Measured again", "left"}});
+  for (const ThroughputDip& dip : report.dips) {
+    const auto batch_html = [&](std::int32_t batch) {
+      return linked_html(judged_id(report, dip.setting, batch), std::to_string(batch));
+    };
+    table.add_row({code_html(dip.setting), batch_html(dip.batch_before), batch_html(dip.batch),
+                   percent_text(dip.effect), html_escaped(dip.cause), dip.introduced ? "no" : "yes",
+                   dip.measured_again ? "yes, still there" : "no"});
+  }
+  return "<p>Throughput falls from one batch size to the next larger one here:</p>\n" + table.html() + "\n";
 }
 
 // Rounds in which something else used the machine.
@@ -106,7 +120,9 @@ std::string rejected_section(const Report& report) {
                   {{"Setting", "left"}, {"Why", "left"}, {"At batch", ""}, {"Detail", "left prose"}});
   for (const RejectedSetting& rejected : report.rejected) {
     table.add_row({code_html(rejected.setting), html_escaped(readable_reason(rejected.reason)),
-                   rejected.batch > 0 ? std::to_string(rejected.batch) : std::string(),
+                   rejected.batch > 0 ? linked_html(judged_id(report, rejected.setting, rejected.batch),
+                                                    std::to_string(rejected.batch))
+                                      : std::string(),
                    html_escaped(rejected.detail)});
   }
   std::string html = table.html();
@@ -115,11 +131,7 @@ std::string rejected_section(const Report& report) {
 }
 
 std::string trust_section(const Report& report) {
-  std::string html;
-  if (!report.dips.empty()) {
-    html +=
-        "<p>Throughput falls from one batch size to the next larger one here:</p>\n" + list_html(report.dips);
-  }
+  std::string html = dips_table(report);
   html += "<dl class=\"pairs\">\n";
   html += pair_html("timing", report.timing);
   if (!report.batches.empty()) html += pair_html("caches", report.batches.back().cache_state);

@@ -92,6 +92,17 @@ Json json_of(const RejectedSetting& rejected) {
           {"detail", rejected.detail}};
 }
 
+Json json_of(const ThroughputDip& dip) {
+  return {{"setting", dip.setting},
+          {"batch_before", dip.batch_before},
+          {"batch", dip.batch},
+          {"effect", dip.effect},
+          {"introduced", dip.introduced},
+          {"measured_again", dip.measured_again},
+          {"out_of_time", dip.out_of_time},
+          {"cause", dip.cause}};
+}
+
 Json json_of(const PolicyRegret& regret) {
   return {{"setting", regret.setting},
           {"geometric_mean", regret.geometric_mean},
@@ -155,7 +166,7 @@ std::string to_json(const Report& report) {
                      {"next", report.next.empty() ? Json() : Json(report.next)},
                      {"batches", array_of(report.batches)},
                      {"rejected", array_of(report.rejected)},
-                     {"dips", report.dips},
+                     {"dips", array_of(report.dips)},
                      {"regrets", array_of(report.regrets)},
                      {"fit", report.fit.is_fitted ? json_of(report.fit) : Json()},
                      {"environment", std::move(environment)},

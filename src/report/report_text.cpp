@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "report/report_figures.h"
 #include "report/shown.h"
+#include "report/text_reasons.h"
 #include "report/text_table.h"
 
 namespace wavefill::report {
@@ -126,6 +127,9 @@ std::string to_text(const Report& report, const TerminalStyle& style) {
       fmt::format("{} on {}, {}\n\n{}{}{}\n{}{}\n", report.title, report.device, shape_text(report.shape),
                   kernels_text(report, style), report.kernels.empty() ? "" : "\n", table.render(style),
                   regrets_text(report, style), model_text(report.fit));
+  for (const std::string& part : {rejected_text(report, style), dips_text(report, style)}) {
+    if (!part.empty()) text += part + "\n";
+  }
   const std::string_view verb = report.keeps_deployed      ? "keep"
                                 : label == report.decision ? "deploy"
                                                            : "deploy the";

@@ -140,6 +140,42 @@ TEST(Links, TheWorstOfEachPolicyLeadsToItsSamples) {
   }
 }
 
+// Of a setting of the search, and of the table, which is judged by its confirmation.
+TEST(Links, AFallOfThroughputLeadsToBothSides) {
+  Report report = sample_report(0);
+  for (const auto& [batch, us] : {std::pair{1, 80.0}, {2, 200.0}}) {
+    Batch falling;
+    falling.batch = batch;
+    falling.arms = {sample_arm(batch, "fixed=1", 1, 250.0, 250.0),
+                    sample_arm(batch, "fixed=2", 2, us, 250.0)};
+    falling.chosen_idx = 1;
+    falling.is_confirmed = true;
+    const Arm again = sample_arm(batch, "fixed=2", 2, us * (batch == 1 ? 0.9 : 1.1), 250.0, 2);
+    falling.confirmation.setting = "fixed=2";
+    falling.confirmation.us = again.us;
+    falling.confirmation.samples_us = again.samples_us;
+    report.batches.push_back(std::move(falling));
+  }
+  const auto dip = [](const std::string& setting, double before_us, double after_us) {
+    return ThroughputDip{.setting = setting,
+                         .batch_before = 1,
+                         .batch = 2,
+                         .effect = 2.0 / after_us * before_us - 1.0,
+                         .introduced = true,
+                         .measured_again = false,
+                         .out_of_time = false,
+                         .cause = "unknown"};
+  };
+  report.dips = {dip("fixed=2", 80.0, 200.0), dip("measured", 72.0, 220.0)};
+  const Page page(to_html(report));
+  const auto rows = page.table("Where throughput falls");
+  ASSERT_EQ(rows.size(), 2U);
+  for (const auto& row : rows) {
+    const double fall = 2.0 / median_at(page, row[2]) * median_at(page, row[1]) - 1.0;
+    EXPECT_NEAR(fall * 100, number_in(row[3].text), 0.3) << row[0].text;
+  }
+}
+
 // Each point says "X at batch N: 12.3k tokens/s", with three digits.
 TEST(Links, CurvesAndCellsLeadToTheSamplesOfTheirFigures) {
   const Page page(to_html(sample_report(12)));

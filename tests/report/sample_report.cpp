@@ -149,7 +149,22 @@ Report sample_report(std::int32_t num_batches) {
        .batch = 96,
        .effect = 0.0,
        .detail = "Proposed by the wave model at batch 96, and never measured."}};
-  report.dips = {"fixed=4: 6.1% less throughput at batch 24 than at 23 (wave edge: 1 -> 2 waves)"};
+  report.dips = {{.setting = "fixed=4",
+                  .batch_before = 23,
+                  .batch = 24,
+                  .effect = -0.061,
+                  .introduced = false,
+                  .measured_again = false,
+                  .out_of_time = false,
+                  .cause = "wave edge: 1 -> 2 waves"},
+                 {.setting = "fixed=10",
+                  .batch_before = 9,
+                  .batch = 10,
+                  .effect = -0.032,
+                  .introduced = true,
+                  .measured_again = true,
+                  .out_of_time = false,
+                  .cause = "wave edge: 1 -> 2 waves"}};
   report.regrets = regrets_of(report.batches);
   report.fit = {.is_fitted = true,
                 .constants_us = {{"launch", 2.5}, {"kv tile on a lone slot", 6.0}},
