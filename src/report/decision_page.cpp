@@ -105,10 +105,11 @@ std::string what_would_change_it(const Json& decision) {
   }
   for (const Json& dip : decision.at("dips")) {
     text += fmt::format(
-        "- {} falls by {:.1f} % from batch {} to {}; likely cause: {}. Without that cause it would "
+        "- {} falls by {:.1f} % from batch {} to {}{}; likely cause: {}. Without that cause it would "
         "be judged anew.\n",
         code(dip.at("setting").get<std::string>()), -dip.at("effect").get<double>() * 100.0,
         dip.at("batch_before").get<std::int64_t>(), dip.at("batch").get<std::int64_t>(),
+        dip.at("measured_again").get<bool>() ? " (measured again, and still there)" : "",
         prose(dip.at("cause").get<std::string>()));
   }
   return text +

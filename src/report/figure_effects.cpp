@@ -66,7 +66,9 @@ void draw_mark(Svg& svg, Point at, std::string_view verdict) {
 
 // Invisible, and larger than a mark: easy to point at.
 void draw_target(Svg& svg, Point at, const EffectPoint& point) {
+  svg.open_link(point.href, tooltip(point));
   svg.circle(at, 2 * kMark, "target", tooltip(point));
+  svg.close_link();
 }
 
 AltText alt_text(std::span<const EffectPoint> points, std::string_view id) {

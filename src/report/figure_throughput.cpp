@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "report/figures.h"
 #include "report/legend.h"
@@ -177,24 +178,47 @@ class ThroughputPainter {
     svg.text({(layout_.left + right()) / 2, waves_bottom_ + 34}, "batch size", "label middle unit");
   }
 
+  // A line says that what lies between was measured too: it ends where a batch of the figure is missing.
+  std::vector<std::span<const CurvePoint>> stretches(const Curve& curve) const {
+    const std::span<const CurvePoint> points = curve.points;
+    const auto place = [&](const CurvePoint& point) {
+      return std::ranges::lower_bound(batches_, point.batch) - batches_.begin();
+    };
+    std::vector<std::span<const CurvePoint>> parts;
+    std::size_t begin = 0;
+    for (std::size_t i = 1; i <= points.size(); ++i) {
+      if (i < points.size() && place(points[i]) == place(points[i - 1]) + 1) continue;
+      parts.push_back(points.subspan(begin, i - begin));
+      begin = i;
+    }
+    return parts;
+  }
+
+  void draw_stretch(Svg& svg, const Curve& curve, std::span<const CurvePoint> stretch) const {
+    std::vector<Point> line;
+    std::vector<Point> band;
+    for (const CurvePoint& point : stretch) line.push_back({x_(point.batch), y_(point.value)});
+    for (const CurvePoint& point : stretch) band.push_back({x_(point.batch), y_(point.high)});
+    for (auto point = stretch.rbegin(); point != stretch.rend(); ++point) {
+      band.push_back({x_(point->batch), y_(point->low)});
+    }
+    if (curve.role != CurveRole::other) svg.polygon(band, "band");
+    svg.polyline(line, "curve");
+  }
+
   void draw_curve(Svg& svg, std::size_t curve_idx) const {
     const Curve& curve = figure_.curves[curve_idx];
     const std::string css = curve_class(figure_.curves, curve_idx);
-    std::vector<Point> line;
-    std::vector<Point> band;
-    for (const CurvePoint& point : curve.points) line.push_back({x_(point.batch), y_(point.value)});
-    for (const CurvePoint& point : curve.points) band.push_back({x_(point.batch), y_(point.high)});
-    for (auto point = curve.points.rbegin(); point != curve.points.rend(); ++point) {
-      band.push_back({x_(point->batch), y_(point->low)});
-    }
     svg.open_group("series " + css, curve.label);
-    if (curve.role != CurveRole::other) svg.polygon(band, "band");
-    svg.polyline(line, "curve");
+    for (const std::span<const CurvePoint> stretch : stretches(curve)) draw_stretch(svg, curve, stretch);
     const double radius = curve.role == CurveRole::other ? kSmallMarkRadius : kMarkRadius;
     for (const CurvePoint& point : curve.points) {
-      svg.circle({x_(point.batch), y_(point.value)}, radius, "mark",
-                 fmt::format("{} at batch {}: {} tokens/s (95 % interval {} to {})", curve.label, point.batch,
-                             compact(point.value), compact(point.low), compact(point.high)));
+      const std::string tooltip =
+          fmt::format("{} at batch {}: {} tokens/s (95 % interval {} to {})", curve.label, point.batch,
+                      compact(point.value), compact(point.low), compact(point.high));
+      svg.open_link(point.href, tooltip);
+      svg.circle({x_(point.batch), y_(point.value)}, radius, "mark", tooltip);
+      svg.close_link();
     }
     svg.close_group();
   }

@@ -17,6 +17,7 @@ struct CurvePoint {
   double value = 0.0;
   double low = 0.0;  // interval of value
   double high = 0.0;
+  std::string href = {};  // "#m-8-0", its samples; empty: none
 
   friend bool operator==(const CurvePoint&, const CurvePoint&) = default;
 };
@@ -50,8 +51,9 @@ struct EffectPoint {
   double effect = 0.0;  // +0.05: 5 % more tokens/s than deployed
   double low = 0.0;
   double high = 0.0;
-  double noise = 0.0;   // noise floor of this batch
-  std::string verdict;  // "FASTER", ...; empty where the choice is the deployed setting itself
+  double noise = 0.0;     // noise floor of this batch
+  std::string verdict;    // "FASTER", ...; empty where the choice is the deployed setting itself
+  std::string href = {};  // of its samples
 };
 std::string draw_effects(std::span<const EffectPoint> points, FigureSize size);
 
@@ -63,7 +65,7 @@ struct HeatCell {
   double excess = 0.0;        // 0.03: 3 % slower than the best of its batch
   bool is_chosen = false;
   bool is_deployed = false;
-  std::string href;  // "#samples-8-fixed=2"
+  std::string href;  // of its samples
 };
 struct HeatMap {
   std::vector<std::int32_t> batches;

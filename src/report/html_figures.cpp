@@ -1,8 +1,11 @@
 // The figures, each in two sizes of which the style sheet shows one.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/escape.h"
 #include "report/html_sections.h"
+#include "report/legend.h"
 #include "report/report_figures.h"
 
 namespace wavefill::report {
@@ -17,6 +20,24 @@ std::string figure_html(std::string_view id, std::string_view heading, std::stri
       id, html_escaped(heading), html_escaped(explanation), wide_svg, narrow_svg);
 }
 
+std::string throughput_explanation(const ThroughputFigure& figure) {
+  const auto others =
+      static_cast<std::size_t>(std::ranges::count(figure.curves, CurveRole::other, &Curve::role));
+  std::string text =
+      "Query tokens per second of one attention call. Shaded: 95 % intervals. Dotted lines are wave edges of "
+      "the "
+      "chosen setting, whose waves are as full as the bars beneath show. What was confirmed is shown as it "
+      "was "
+      "confirmed, as in the table; the rest as the search saw it. A curve has a gap where its setting was "
+      "not "
+      "measured.";
+  if (others > kOtherStyles) {
+    text +=
+        fmt::format(" {} of the curves are drawn faintly: point at one for its name.", others - kOtherStyles);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string figures_section(const Report& report) {
@@ -24,11 +45,9 @@ std::string figures_section(const Report& report) {
   const std::vector<EffectPoint> effects = effect_points(report);
   const HeatMap map = heat_map(report);
   std::string html = "<section class=\"figures\" aria-label=\"Figures\">\n";
-  html += figure_html(
-      "throughput", "Throughput",
-      "Query tokens per second of one attention call. Shaded: 95 % intervals. Dotted lines are wave "
-      "edges of the chosen setting, whose waves are as full as the bars beneath show.",
-      draw_throughput(throughput, FigureSize::wide), draw_throughput(throughput, FigureSize::narrow));
+  html += figure_html("throughput", "Throughput", throughput_explanation(throughput),
+                      draw_throughput(throughput, FigureSize::wide),
+                      draw_throughput(throughput, FigureSize::narrow));
   if (!report.keeps_deployed) {
     html += figure_html("effects", "Gain over the deployed setting",
                         "Each with its 95 % interval, over the noise floor of its batch (grey).",

@@ -4,6 +4,7 @@
 #include "report/escape.h"
 #include "report/html_parts.h"
 #include "report/html_sections.h"
+#include "report/shown.h"
 
 namespace wavefill::report {
 namespace {
@@ -48,7 +49,11 @@ std::string model_section(const Report& report) {
                                                          {"Time, \u00b5s", ""},
                                                          {"Cost", ""}});
   for (const ModelPick& pick : fit.picks) {
-    const bool is_measured = pick.us > 0.0;
+    if (!pick.is_known()) {
+      table.add_row({std::to_string(pick.batch), "unknown: not searched", "", "", "", "", "unknown"});
+      continue;
+    }
+    const bool is_measured = pick.is_priced();
     table.add_row({std::to_string(pick.batch), code_html(pick.setting), time_text(pick.predicted_us),
                    is_measured ? arm_link(report, pick, pick.setting, time_text(pick.us)) : "not measured",
                    code_html(pick.best_setting),

@@ -36,6 +36,10 @@ std::string link_html(std::string_view href, std::string_view html) {
   return fmt::format("<a href=\"{}\">{}</a>", html_escaped(href), html);
 }
 
+std::string linked_html(const std::string& id, const std::string& html) {
+  return id.empty() ? html : link_html("#" + id, html);
+}
+
 std::string_view verdict_class(std::string_view verdict) {
   if (verdict == "FASTER") return "faster";
   if (verdict == "SLOWER") return "slower";
@@ -54,6 +58,8 @@ std::string time_html(const Estimate& us) {
                      time_text(us.high));
 }
 
+std::string noise_text(double noise) { return fmt::format("\u00b1{:.1f}%", noise * 100); }
+
 // A minus sign instead of a hyphen, as wide as the plus sign: columns stay aligned.
 std::string percent_text(double fraction) {
   const std::string text = fmt::format("{:+.1f}%", fraction * 100);
@@ -64,10 +70,6 @@ std::string percent_text(double fraction) {
 std::string percent_html(const Estimate& effect) {
   return fmt::format("{} <span class=\"interval\">{} to {}</span>", percent_text(effect.value),
                      percent_text(effect.low), percent_text(effect.high));
-}
-
-std::string arm_id(const Batch& batch, const Arm& arm) {
-  return fmt::format("m-{}-{}", batch.batch, &arm - batch.arms.data());
 }
 
 }  // namespace wavefill::report

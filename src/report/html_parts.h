@@ -32,6 +32,9 @@ class HtmlTable {
 std::string code_html(std::string_view text);
 std::string link_html(std::string_view href, std::string_view html);
 
+// A link to the element of that id; without an id `html` as it is.
+std::string linked_html(const std::string& id, const std::string& html);
+
 // "FASTER" as a small label, coloured where it matters.
 std::string verdict_html(std::string_view verdict);
 
@@ -39,12 +42,12 @@ std::string verdict_html(std::string_view verdict);
 std::string time_text(double us);
 std::string time_html(const Estimate& us);
 
+// "1.2%", with a sign for either way.
+std::string noise_text(double noise);
+
 // "+4.1%"; with its interval.
 std::string percent_text(double fraction);
 std::string percent_html(const Estimate& effect);
-
-// Where the samples of an arm stand on the page.
-std::string arm_id(const Batch& batch, const Arm& arm);
 
 // "faster", "slower" or "" for a verdict.
 std::string_view verdict_class(std::string_view verdict);

@@ -7,71 +7,72 @@
 #include "report/html_parts.h"
 #include "report/html_sections.h"
 #include "report/report_figures.h"
+#include "report/shown.h"
 
 namespace wavefill::report {
 namespace {
 
+// `id`: of what on the page the value comes from; empty: of nothing.
 std::string fact(std::string_view name, std::string_view value, std::string_view css_class,
-                 const std::string& note) {
+                 const std::string& note, const std::string& id = {}) {
   return fmt::format(
       "<div><dt>{}</dt><dd><span class=\"value {}\">{}</span><span class=\"note\">{}</span></dd></div>\n",
-      html_escaped(name), css_class, html_escaped(value), html_escaped(note));
+      html_escaped(name), css_class, linked_html(id, html_escaped(value)), html_escaped(note));
 }
 
 std::string gain_fact(const Report& report) {
   if (report.keeps_deployed) return fact("Gain", "none", "", "no other setting is better here");
   return fact("Gain", percent_text(report.weighted_gain), report.weighted_gain > 0 ? "faster" : "",
-              "tokens/s over the deployed setting, weighted by the workload");
+              "tokens/s over the deployed setting, weighted by the workload", "table-heading");
 }
 
 std::string worst_fact(const Report& report) {
   const Batch* worst = nullptr;
   for (const Batch& batch : report.batches) {
     if (batch.weight <= 0.0 || !batch.chosen().is_measured()) continue;
-    if (worst == nullptr || gain_of(batch).value < gain_of(*worst).value) worst = &batch;
+    if (worst == nullptr || chosen_gain(batch).value.value < chosen_gain(*worst).value.value) worst = &batch;
   }
   if (worst == nullptr || report.keeps_deployed)
     return fact("Worst batch", "unchanged", "", "the deployed setting stays");
-  const bool stays = &worst->chosen() == &worst->deployed();
-  return fact("Worst batch", percent_text(stays ? 0.0 : gain_of(*worst).value),
-              stays ? "" : verdict_class(verdict_of(*worst)),
-              stays ? fmt::format("at batch {}, where the deployed setting stays", worst->batch)
-                    : fmt::format("at batch {}, {}", worst->batch, verdict_of(*worst)));
+  const Shown gain = chosen_gain(*worst);
+  if (&worst->chosen() == &worst->deployed()) {
+    return fact("Worst batch", percent_text(0.0), "",
+                fmt::format("at batch {}, where the deployed setting stays", worst->batch),
+                deployed_time(*worst).samples_id);
+  }
+  return fact("Worst batch", percent_text(gain.value.value), verdict_class(verdict_of(*worst)),
+              fmt::format("at batch {}, {}", worst->batch, verdict_of(*worst)), gain.samples_id);
 }
 
 std::string noise_fact(const Report& report) {
-  double worst = 0.0;
-  std::int32_t batch_of_worst = 0;
-  for (const Batch& batch : report.batches) {
-    if (batch.noise < worst) continue;
-    worst = batch.noise;
-    batch_of_worst = batch.batch;
-  }
-  return fact("Noise floor", fmt::format("\u00b1{:.1f}%", worst * 100), "",
-              fmt::format("at worst (batch {}): the deployed setting against itself", batch_of_worst));
+  if (report.batches.empty()) return fact("Noise floor", "unknown", "", "nothing was measured");
+  const Batch& worst = *std::ranges::max_element(report.batches, {}, &Batch::noise);
+  return fact("Noise floor", noise_text(worst.noise), "",
+              fmt::format("at worst (batch {}): the deployed setting against itself", worst.batch),
+              noise_of(worst).samples_id);
 }
 
 std::string checks_fact(const Report& report) {
   std::size_t passed = 0;
   std::size_t checked = 0;
-  double worst = 0.0;
+  const Arm* worst = nullptr;
+  std::string worst_id;
   for (const Batch& batch : report.batches) {
     for (const Arm& arm : batch.arms) {
       ++checked;
       passed += arm.verified ? 1 : 0;
-      if (arm.verified) worst = std::max(worst, arm.max_o_error);
+      if (!arm.verified || (worst != nullptr && arm.max_o_error <= worst->max_o_error)) continue;
+      worst = &arm;
+      worst_id = arm_id(batch, arm);
     }
   }
-  return fact("Outputs checked",
-              passed == checked ? fmt::format("{}", checked) : fmt::format("{} of {}", passed, checked),
-              passed == checked ? "" : "slower",
-              passed == checked ? fmt::format("all right; worst relative error {:.2f}%", worst * 100)
-                                : std::string("right; the others cannot be chosen"));
-}
-
-std::string deployed_time_html(const Batch& batch) {
-  const double us = batch.is_confirmed ? batch.confirmation.deployed_us : batch.deployed().us.value;
-  return link_html("#" + arm_id(batch, batch.deployed()), us > 0.0 ? time_text(us) : "not measured");
+  if (passed < checked) {
+    return fact("Outputs checked", fmt::format("{} of {}", passed, checked), "slower",
+                "right; the others cannot be chosen", "samples-heading");
+  }
+  const double error = worst == nullptr ? 0.0 : worst->max_o_error;
+  return fact("Outputs checked", fmt::format("{}", checked), "",
+              fmt::format("all right; worst relative error {:.2f}%", error * 100), worst_id);
 }
 
 }  // namespace
@@ -102,13 +103,20 @@ std::string verdict_table(const Report& report) {
                                      {"Noise", ""}});
   for (const Batch& batch : report.batches) {
     const Arm& chosen = batch.chosen();
-    const Estimate us = batch.is_confirmed ? batch.confirmation.us : chosen.us;
-    table.add_row({std::to_string(batch.batch), code_html(chosen.setting), std::to_string(chosen.num_splits),
-                   std::to_string(chosen.num_waves), fmt::format("{:.0f}%", chosen.wave_efficiency * 100),
-                   link_html("#" + arm_id(batch, chosen), time_html(us)), deployed_time_html(batch),
-                   &chosen == &batch.deployed() ? std::string("deployed") : percent_html(gain_of(batch)),
-                   &chosen == &batch.deployed() ? std::string() : verdict_html(verdict_of(batch)),
-                   fmt::format("\u00b1{:.1f}%", batch.noise * 100)});
+    const bool stays = &chosen == &batch.deployed();
+    const Shown us = chosen_time(batch);
+    const Shown deployed_us = deployed_time(batch);
+    const Shown gain = chosen_gain(batch);
+    const Shown noise = noise_of(batch);
+    table.add_row(
+        {std::to_string(batch.batch), code_html(chosen.setting), std::to_string(chosen.num_splits),
+         std::to_string(chosen.num_waves), fmt::format("{:.0f}%", chosen.wave_efficiency * 100),
+         linked_html(us.samples_id, time_html(us.value)),
+         linked_html(deployed_us.samples_id,
+                     deployed_us.value.value > 0.0 ? time_text(deployed_us.value.value) : "not measured"),
+         stays ? std::string("deployed") : linked_html(gain.samples_id, percent_html(gain.value)),
+         stays ? std::string() : verdict_html(verdict_of(batch)),
+         linked_html(noise.samples_id, noise_text(noise.value.value))});
   }
   return table.html();
 }

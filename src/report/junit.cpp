@@ -6,7 +6,7 @@
 
 #include "report/escape.h"
 #include "report/html_parts.h"
-#include "report/report_figures.h"
+#include "report/shown.h"
 
 namespace wavefill::report {
 namespace {
@@ -42,14 +42,14 @@ JunitCase case_of(const Report& report, const Batch& batch) {
   } else if (!is_deployed && verdict == "SLOWER") {
     test.outcome = CaseOutcome::failed;
     test.message = fmt::format("{} is {} against {}", batch.chosen().setting,
-                               percent_text(gain_of(batch).value), report.deployed);
+                               percent_text(chosen_gain(batch).value.value), report.deployed);
   } else if (!batch.chosen().is_measured()) {
     test.outcome = CaseOutcome::skipped;
     test.message = "no clean sample";
   } else if (!is_deployed && verdict == "UNDECIDED") {
     test.outcome = CaseOutcome::skipped;
-    test.message = fmt::format("undecided: {} within a noise of {}", percent_text(gain_of(batch).value),
-                               percent_text(batch.noise));
+    test.message = fmt::format("undecided: {} within a noise of {}",
+                               percent_text(chosen_gain(batch).value.value), percent_text(batch.noise));
   }
   return test;
 }

@@ -9,7 +9,6 @@ constexpr double kFontSize = 12.0;
 constexpr double kSampleWidth = 26.0;
 constexpr double kEntryGap = 18.0;
 constexpr double kLineHeight = 20.0;
-constexpr std::size_t kOtherStyles = 6;  // classes other-0 .. other-5 of figure.css
 
 }  // namespace
 
@@ -39,7 +38,7 @@ std::string curve_class(std::span<const Curve> curves, std::size_t curve_idx) {
   if (curves[curve_idx].role == CurveRole::deployed) return "deployed";
   std::size_t others_before = 0;
   for (std::size_t i = 0; i < curve_idx; ++i) others_before += curves[i].role == CurveRole::other ? 1 : 0;
-  return fmt::format("other-{}", others_before % kOtherStyles);
+  return others_before < kOtherStyles ? fmt::format("other-{}", others_before) : "rest";
 }
 
 Legend curve_legend(std::span<const Curve> curves, double width) {

@@ -29,7 +29,11 @@ class Legend {
   double height_ = 0.0;
 };
 
-// "chosen", "deployed", "other-0", "other-1", ...: colour and dash pattern of the curve's role.
+// More curves for comparison than this cannot be told apart: those beyond are drawn faintly.
+inline constexpr std::size_t kOtherStyles = 6;
+
+// "chosen", "deployed", "other-0", "other-1", ..., "rest": colour and dash pattern of the curve's role, as in
+// figure.css.
 std::string curve_class(std::span<const Curve> curves, std::size_t curve_idx);
 
 // Chosen first, then deployed, then the others in their order.

@@ -11,13 +11,15 @@ using Picker = std::function<const Arm*(const Batch&)>;
 
 // Batches where the picker finds nothing measured do not count.
 PolicyRegret regret_of(std::string setting, const std::vector<Batch>& batches, const Picker& pick) {
-  PolicyRegret regret{
-      .setting = std::move(setting), .geometric_mean = 0.0, .worst = 0.0, .worst_batch = 0, .num_batches = 0};
+  PolicyRegret regret;
+  regret.setting = std::move(setting);
   double log_sum = 0.0;
   for (const Batch& batch : batches) {
+    if (!is_compared(batch)) continue;
+    ++regret.num_compared;
     const Arm* arm = pick(batch);
     const Arm* best = best_arm(batch);
-    if (arm == nullptr || best == nullptr || !arm->is_measured()) continue;
+    if (arm == nullptr || !arm->is_measured()) continue;
     const double ratio = arm->us.value / best->us.value;
     log_sum += std::log(ratio);
     if (regret.num_batches == 0 || ratio - 1.0 > regret.worst) {
@@ -58,19 +60,29 @@ const Arm* best_arm(const Batch& batch) {
   return best;
 }
 
-std::vector<std::string> settings_everywhere(const std::vector<Batch>& batches) {
+bool is_compared(const Batch& batch) { return batch.is_searched && best_arm(batch) != nullptr; }
+
+std::vector<std::string> settings_to_price(const std::vector<Batch>& batches) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   };
   for (const Batch& batch : batches) {
+    if (!is_compared(batch)) continue;
     for (const Arm& arm : batch.arms) {
       add(arm.setting);
       for (const std::string& alias : arm.aliases) add(alias);
     }
   }
   std::erase_if(names, [&](const std::string& name) {
-    return std::ranges::any_of(batches, [&](const Batch& batch) { return find_arm(batch, name) == nullptr; });
+    const auto is_missing = [&](const Batch& batch) {
+      return is_compared(batch) && find_arm(batch, name) == nullptr;
+    };
+    const auto is_measured = [&](const Batch& batch) {
+      return is_compared(batch) && find_arm(batch, name) != nullptr;
+    };
+    return is_split_count(name) ? std::ranges::any_of(batches, is_missing)
+                                : std::ranges::none_of(batches, is_measured);
   });
   std::stable_partition(names.begin(), names.end(),
                         [](const std::string& name) { return !is_split_count(name); });
@@ -80,33 +92,38 @@ std::vector<std::string> settings_everywhere(const std::vector<Batch>& batches) 
 std::vector<ModelPick> model_picks(const std::vector<Batch>& batches) {
   std::vector<ModelPick> picks;
   for (const Batch& batch : batches) {
-    const Arm* pick = model_pick(batch);
-    const Arm* best = best_arm(batch);
-    if (pick == nullptr || best == nullptr) continue;
+    const Arm* pick = is_compared(batch) ? model_pick(batch) : nullptr;
+    if (pick == nullptr) {
+      picks.push_back({.batch = batch.batch});
+      continue;
+    }
+    const Arm& best = *best_arm(batch);
     const bool is_measured = pick->is_measured();
     picks.push_back({.batch = batch.batch,
                      .setting = pick->setting,
                      .predicted_us = model_us(*pick),
                      .us = is_measured ? pick->us.value : 0.0,
-                     .best_setting = best->setting,
-                     .best_us = best->us.value,
-                     .cost = is_measured ? pick->us.value / best->us.value - 1.0 : 0.0});
+                     .best_setting = best.setting,
+                     .best_us = best.us.value,
+                     .cost = is_measured ? pick->us.value / best.us.value - 1.0 : 0.0});
   }
   return picks;
 }
 
 std::vector<PolicyRegret> regrets_of(const std::vector<Batch>& batches) {
   std::vector<PolicyRegret> regrets;
-  if (batches.empty()) return regrets;
+  if (std::ranges::none_of(batches, is_compared)) return regrets;
   regrets.push_back(regret_of("chosen", batches, [](const Batch& batch) { return &batch.chosen(); }));
-  for (const std::string& setting : settings_everywhere(batches)) {
+  for (const std::string& setting : settings_to_price(batches)) {
     regrets.push_back(
         regret_of(setting, batches, [&](const Batch& batch) { return find_arm(batch, setting); }));
   }
   regrets.push_back(regret_of(std::string(kModelAlone), batches, model_pick));
-  std::stable_sort(regrets.begin() + 1, regrets.end(), [](const PolicyRegret& a, const PolicyRegret& b) {
-    return a.geometric_mean < b.geometric_mean;
-  });
+  const auto order = [](const PolicyRegret& regret) {
+    return std::pair(regret.num_batches < regret.num_compared, regret.geometric_mean);
+  };
+  std::stable_sort(regrets.begin() + 1, regrets.end(),
+                   [&](const PolicyRegret& a, const PolicyRegret& b) { return order(a) < order(b); });
   return regrets;
 }
 

@@ -21,15 +21,21 @@ const Arm* find_arm(const Batch& batch, std::string_view setting);
 // The fastest measured arm; nullptr if none was measured.
 const Arm* best_arm(const Batch& batch);
 
-// Settings that were measured at every batch: policies, then plain split counts, each in the order they
-// stand in the batches.
-std::vector<std::string> settings_everywhere(const std::vector<Batch>& batches);
+// Whether settings were compared here: it was searched, and something was measured. Elsewhere nothing is
+// known of what a setting costs, not even of the deployed one.
+bool is_compared(const Batch& batch);
 
-// What the cost model alone would have shipped at each batch, and what that would have cost.
+// Settings whose cost can be told: policies measured at one compared batch at least, then plain split counts
+// measured at all of them; each in the order they stand in the batches. A policy is one thing at all batches;
+// a split count that was ruled out at some is no policy anybody would follow.
+std::vector<std::string> settings_to_price(const std::vector<Batch>& batches);
+
+// What the cost model alone would have shipped at each batch, and what that would have cost. Where nothing
+// was searched it is unknown.
 std::vector<ModelPick> model_picks(const std::vector<Batch>& batches);
 
-// The choice first; then each setting measured at every batch, and the cost model alone, the least regret
-// first.
+// The choice first; then each setting to price and the cost model alone: those measured at all compared
+// batches before the others, the least regret first. Empty if there is no compared batch.
 std::vector<PolicyRegret> regrets_of(const std::vector<Batch>& batches);
 
 }  // namespace wavefill::report

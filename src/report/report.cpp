@@ -62,9 +62,17 @@ Arm arm_of(const ArmResult& result) {
   return arm;
 }
 
+// As the tuner does for the other side.
+Estimate median_of(const std::vector<double>& samples_us) {
+  if (samples_us.empty()) return {};
+  const Interval interval = median_interval(samples_us);
+  return {.value = median(samples_us), .low = interval.low, .high = interval.high};
+}
+
 Confirmation confirmation_of(const ConfirmResult& result) {
-  return {.us = {.value = result.median_us, .low = result.interval_us.low, .high = result.interval_us.high},
-          .deployed_us = result.deployed_median_us,
+  return {.setting = result.setting,
+          .us = {.value = result.median_us, .low = result.interval_us.low, .high = result.interval_us.high},
+          .deployed_us = median_of(times_us(result.deployed_samples)),
           .effect = estimate_of(result.effect),
           .verdict = std::string(to_string(result.verdict)),
           .samples_us = times_us(result.samples),
@@ -117,10 +125,15 @@ KernelRow kernel_row_of(const KernelResult& result) {
   return row;
 }
 
-std::string dip_text(const Dip& dip) {
-  return fmt::format("{}: {:.1f}% less throughput at batch {} than at {} ({}){}", dip.setting,
-                     -dip.effect * 100, dip.batch, dip.batch_before, dip.cause,
-                     dip.introduced ? "" : "; the deployed setting falls there too");
+ThroughputDip dip_of(const Dip& dip) {
+  return {.setting = dip.setting,
+          .batch_before = dip.batch_before,
+          .batch = dip.batch,
+          .effect = dip.effect,
+          .introduced = dip.introduced,
+          .measured_again = dip.measured_again,
+          .out_of_time = dip.out_of_time,
+          .cause = dip.cause};
 }
 
 std::string time_text(std::int64_t unix_us) {
@@ -180,7 +193,7 @@ Report make_report(const TuneRequest& request, const TuneResult& result, const R
   for (const KernelResult& kernel : result.kernels) report.kernels.push_back(kernel_row_of(kernel));
   for (const BatchResult& batch : result.batches) report.batches.push_back(batch_of(request, batch, result));
   for (const Rejected& rejected : result.decision.rejected) report.rejected.push_back(rejected_of(rejected));
-  for (const Dip& dip : result.decision.dips) report.dips.push_back(dip_text(dip));
+  for (const Dip& dip : result.decision.dips) report.dips.push_back(dip_of(dip));
   for (const EnvironmentField& field : result.environment.fields) {
     report.environment.emplace_back(field.name, field.value);
   }

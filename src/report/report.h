@@ -50,10 +50,12 @@ struct Arm {
   bool is_measured() const { return !samples_us.empty() && verified; }
 };
 
-// The chosen settings measured once more, as a whole, against the deployed one.
+// A setting that won the search, measured once more against the deployed one. Where it did not hold, the
+// choice is another.
 struct Confirmation {
-  Estimate us;
-  double deployed_us = 0.0;
+  std::string setting;
+  Estimate us;  // 0 without samples
+  Estimate deployed_us;
   Estimate effect;
   std::string verdict;
   std::vector<double> samples_us;
@@ -104,24 +106,40 @@ struct RejectedSetting {
   std::string detail;
 };
 
+// Throughput that falls from one batch to the next larger one.
+struct ThroughputDip {
+  std::string setting;
+  std::int32_t batch_before = 0;
+  std::int32_t batch = 0;
+  double effect = 0.0;          // < 0
+  bool introduced = false;      // the deployed setting does not fall there as far
+  bool measured_again = false;  // both batches, and it was still there
+  bool out_of_time = false;     // towards a batch that the budget was too small for
+  std::string cause;            // "wave edge: 1 -> 2 waves"
+};
+
 // What a policy costs against the best setting measured at each batch.
 struct PolicyRegret {
   std::string setting;
   double geometric_mean = 0.0;  // 0.02: 2 % slower than the best
   double worst = 0.0;
   std::int32_t worst_batch = 0;
-  std::int32_t num_batches = 0;  // at which it was measured
+  std::int32_t num_batches = 0;   // at which it was measured
+  std::int32_t num_compared = 0;  // at which settings were compared: those that were searched
 };
 
 // What the cost model, fitted to all of the run, would have shipped at one batch, had nobody measured.
 struct ModelPick {
   std::int32_t batch = 0;
-  std::string setting;
+  std::string setting = {};  // empty: unknown, since the batch was not searched
   double predicted_us = 0.0;
-  double us = 0.0;  // as measured; 0 where nobody did
-  std::string best_setting;
+  double us = 0.0;                // as measured; 0 where nobody did
+  std::string best_setting = {};  // of those measured
   double best_us = 0.0;
   double cost = 0.0;  // 0.04: 4 % slower than the best measured
+
+  bool is_known() const { return !setting.empty(); }
+  bool is_priced() const { return us > 0.0; }
 };
 
 // The fitted cost model and how far it can be trusted.
@@ -156,7 +174,7 @@ struct Report {
   std::string next;  // what to measure next; may be empty
   std::vector<Batch> batches;
   std::vector<RejectedSetting> rejected;
-  std::vector<std::string> dips;
+  std::vector<ThroughputDip> dips;
   std::vector<PolicyRegret> regrets;  // the chosen first
   ModelFit fit;
   std::vector<std::pair<std::string, std::string>> environment;

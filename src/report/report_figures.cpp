@@ -3,49 +3,51 @@
 #include <algorithm>
 #include <set>
 
-#include "report/html_parts.h"
 #include "report/regret.h"
+#include "report/shown.h"
 #include "report/svg.h"
 
 namespace wavefill::report {
 namespace {
 
-constexpr std::size_t kMaxOtherCurves = 6;  // more cannot be told apart
-
-CurvePoint point_of(const Batch& batch, const Arm& arm) {
+// More time is less throughput, so the ends of the interval change places.
+CurvePoint point_of(const Report& report, const Batch& batch, const Shown& time) {
+  const double rows = static_cast<double>(batch.batch) * report.shape.s_q;
   return {.batch = batch.batch,
-          .value = arm.tokens_per_s.value,
-          .low = arm.tokens_per_s.low,
-          .high = arm.tokens_per_s.high};
+          .value = rows * 1e6 / time.value.value,
+          .low = rows * 1e6 / time.value.high,
+          .high = rows * 1e6 / time.value.low,
+          .href = time.samples_id.empty() ? "" : "#" + time.samples_id};
 }
 
-Curve curve_of(const Report& report, const std::string& setting, CurveRole role) {
-  Curve curve{.label = setting, .role = role, .points = {}};
+Curve curve_of(const Report& report, const std::string& setting) {
+  Curve curve{.label = setting, .role = CurveRole::other, .points = {}};
   for (const Batch& batch : report.batches) {
-    if (const Arm* arm = find_arm(batch, setting)) curve.points.push_back(point_of(batch, *arm));
+    const Arm* arm = find_arm(batch, setting);
+    if (arm == nullptr) continue;
+    curve.points.push_back(point_of(report, batch, time_of(batch, *arm)));
   }
   return curve;
 }
 
-Curve chosen_curve(const Report& report) {
-  Curve curve{.label = choice_label(report), .role = CurveRole::chosen, .points = {}};
+// The times of the table, batch by batch.
+Curve shown_curve(const Report& report, std::string label, CurveRole role, Shown (*time_of)(const Batch&)) {
+  Curve curve{.label = std::move(label), .role = role, .points = {}};
   for (const Batch& batch : report.batches) {
-    if (batch.chosen().is_measured()) curve.points.push_back(point_of(batch, batch.chosen()));
+    const Shown time = time_of(batch);
+    if (time.value.value > 0.0) curve.points.push_back(point_of(report, batch, time));
   }
   return curve;
 }
 
 // Settings that mean the same plans at every batch share a curve, and its label names them all.
 void add_other_curve(std::vector<Curve>& curves, Curve curve) {
-  std::size_t others = 0;
   for (Curve& drawn : curves) {
-    if (drawn.role == CurveRole::other) ++others;
-    if (drawn.role != CurveRole::chosen && drawn.points == curve.points) {
-      drawn.label += ", " + curve.label;
-      return;
-    }
+    if (drawn.role == CurveRole::chosen || drawn.points != curve.points) continue;
+    drawn.label += ", " + curve.label;
+    return;
   }
-  if (others < kMaxOtherCurves) curves.push_back(std::move(curve));
+  curves.push_back(std::move(curve));
 }
 
 // Split counts in order, then the settings whose rows differ in splits.
@@ -102,21 +104,15 @@ std::string reason_text(const Report& report) {
   return colon == std::string::npos ? report.summary : report.summary.substr(colon + 2);
 }
 
-Estimate gain_of(const Batch& batch) {
-  return batch.is_confirmed ? batch.confirmation.effect : batch.chosen().effect;
-}
-
-std::string verdict_of(const Batch& batch) {
-  return batch.is_confirmed ? batch.confirmation.verdict : batch.chosen().verdict;
-}
-
 ThroughputFigure throughput_figure(const Report& report) {
   ThroughputFigure figure;
-  if (Curve chosen = chosen_curve(report); !chosen.points.empty()) figure.curves.push_back(std::move(chosen));
-  if (!report.keeps_deployed) figure.curves.push_back(curve_of(report, report.deployed, CurveRole::deployed));
-  for (const std::string& setting : settings_everywhere(report.batches)) {
+  figure.curves.push_back(shown_curve(report, choice_label(report), CurveRole::chosen, chosen_time));
+  if (!report.keeps_deployed) {
+    figure.curves.push_back(shown_curve(report, report.deployed, CurveRole::deployed, deployed_time));
+  }
+  for (const std::string& setting : settings_to_price(report.batches)) {
     if (setting == report.deployed || setting == report.decision || is_split_count(setting)) continue;
-    add_other_curve(figure.curves, curve_of(report, setting, CurveRole::other));
+    add_other_curve(figure.curves, curve_of(report, setting));
   }
   std::erase_if(figure.curves, [](const Curve& curve) { return curve.points.empty(); });
   for (const Batch& batch : report.batches) {
@@ -134,13 +130,14 @@ std::vector<EffectPoint> effect_points(const Report& report) {
   for (const Batch& batch : report.batches) {
     if (!batch.chosen().is_measured()) continue;
     const bool is_deployed = &batch.chosen() == &batch.deployed();
-    const Estimate gain = is_deployed ? Estimate{} : gain_of(batch);
+    const Shown gain = chosen_gain(batch);
     points.push_back({.batch = batch.batch,
-                      .effect = gain.value,
-                      .low = gain.low,
-                      .high = gain.high,
+                      .effect = gain.value.value,
+                      .low = gain.value.low,
+                      .high = gain.value.high,
                       .noise = batch.noise,
-                      .verdict = is_deployed ? "" : verdict_of(batch)});
+                      .verdict = is_deployed ? "" : verdict_of(batch),
+                      .href = "#" + (is_deployed ? deployed_time(batch) : gain).samples_id});
   }
   return points;
 }

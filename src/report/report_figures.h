@@ -15,10 +15,6 @@ std::string choice_label(const Report& report);
 // Why, without saying again what: "none of 13 other settings is admissible and faster".
 std::string reason_text(const Report& report);
 
-// What the choice was found to gain at a batch: as confirmed, or else as the search saw it.
-Estimate gain_of(const Batch& batch);
-std::string verdict_of(const Batch& batch);
-
 ThroughputFigure throughput_figure(const Report& report);
 std::vector<EffectPoint> effect_points(const Report& report);
 HeatMap heat_map(const Report& report);

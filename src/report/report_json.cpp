@@ -35,10 +35,13 @@ Json json_of(const Arm& arm) {
 }
 
 Json json_of(const Confirmation& confirmation) {
-  return {
-      {"us", json_of(confirmation.us)},         {"deployed_us", confirmation.deployed_us},
-      {"effect", json_of(confirmation.effect)}, {"verdict", confirmation.verdict},
-      {"samples_us", confirmation.samples_us},  {"deployed_samples_us", confirmation.deployed_samples_us}};
+  return {{"setting", confirmation.setting},
+          {"us", json_of(confirmation.us)},
+          {"deployed_us", json_of(confirmation.deployed_us)},
+          {"effect", json_of(confirmation.effect)},
+          {"verdict", confirmation.verdict},
+          {"samples_us", confirmation.samples_us},
+          {"deployed_samples_us", confirmation.deployed_samples_us}};
 }
 
 Json json_of(const Batch& batch) {
@@ -89,22 +92,35 @@ Json json_of(const RejectedSetting& rejected) {
           {"detail", rejected.detail}};
 }
 
+Json json_of(const ThroughputDip& dip) {
+  return {{"setting", dip.setting},
+          {"batch_before", dip.batch_before},
+          {"batch", dip.batch},
+          {"effect", dip.effect},
+          {"introduced", dip.introduced},
+          {"measured_again", dip.measured_again},
+          {"out_of_time", dip.out_of_time},
+          {"cause", dip.cause}};
+}
+
 Json json_of(const PolicyRegret& regret) {
   return {{"setting", regret.setting},
           {"geometric_mean", regret.geometric_mean},
           {"worst", regret.worst},
           {"worst_batch", regret.worst_batch},
-          {"num_batches", regret.num_batches}};
+          {"num_batches", regret.num_batches},
+          {"num_compared", regret.num_compared}};
 }
 
 Json json_of(const ModelPick& pick) {
+  const auto if_known = [&](const Json& value) { return pick.is_known() ? value : Json(); };
   return {{"batch", pick.batch},
-          {"setting", pick.setting},
-          {"predicted_us", pick.predicted_us},
-          {"us", pick.us > 0.0 ? Json(pick.us) : Json()},
-          {"best_setting", pick.best_setting},
-          {"best_us", pick.best_us},
-          {"cost", pick.us > 0.0 ? Json(pick.cost) : Json()}};
+          {"setting", if_known(pick.setting)},
+          {"predicted_us", if_known(pick.predicted_us)},
+          {"us", pick.is_priced() ? Json(pick.us) : Json()},
+          {"best_setting", if_known(pick.best_setting)},
+          {"best_us", if_known(pick.best_us)},
+          {"cost", pick.is_priced() ? Json(pick.cost) : Json()}};
 }
 
 Json json_of(const ModelFit& fit) {
@@ -150,7 +166,7 @@ std::string to_json(const Report& report) {
                      {"next", report.next.empty() ? Json() : Json(report.next)},
                      {"batches", array_of(report.batches)},
                      {"rejected", array_of(report.rejected)},
-                     {"dips", report.dips},
+                     {"dips", array_of(report.dips)},
                      {"regrets", array_of(report.regrets)},
                      {"fit", report.fit.is_fitted ? json_of(report.fit) : Json()},
                      {"environment", std::move(environment)},

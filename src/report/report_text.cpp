@@ -5,6 +5,8 @@
 #include "report/regret.h"
 #include "report/report.h"
 #include "report/report_figures.h"
+#include "report/shown.h"
+#include "report/text_reasons.h"
 #include "report/text_table.h"
 
 namespace wavefill::report {
@@ -24,19 +26,19 @@ std::string interval_text(const Estimate& effect) {
 
 std::vector<Cell> row_of(const Batch& batch) {
   const Arm& chosen = batch.chosen();
-  const Estimate us = batch.is_confirmed ? batch.confirmation.us : chosen.us;
-  const double deployed_us = batch.is_confirmed ? batch.confirmation.deployed_us : batch.deployed().us.value;
+  const double us = chosen_time(batch).value.value;
+  const double deployed_us = deployed_time(batch).value.value;
   std::vector<Cell> row = {std::to_string(batch.batch),
                            chosen.setting,
                            std::to_string(chosen.num_splits),
                            std::to_string(chosen.num_waves),
                            fmt::format("{:.0f}%", chosen.wave_efficiency * 100),
-                           chosen.is_measured() ? time_text(us.value) : "-",
+                           us > 0.0 ? time_text(us) : "-",
                            deployed_us > 0.0 ? time_text(deployed_us) : "-"};
   if (&chosen == &batch.deployed()) {
     row.insert(row.end(), {Cell("deployed", Tone::dim), Cell(""), Cell("")});
   } else {
-    const Estimate gain = gain_of(batch);
+    const Estimate gain = chosen_gain(batch).value;
     row.insert(row.end(), {Cell(signed_percent(gain.value)), Cell(interval_text(gain)),
                            Cell(verdict_of(batch), tone_of(verdict_of(batch)))});
   }
@@ -45,10 +47,14 @@ std::vector<Cell> row_of(const Batch& batch) {
 }
 
 std::string regrets_text(const Report& report, const TerminalStyle& style) {
-  TextTable table({{"setting", Align::left}, {"time lost, mean"}, {"worst"}, {"at batch"}});
+  if (report.regrets.empty()) return "What other settings cost is unknown: no batch was searched.\n";
+  TextTable table({{"setting", Align::left}, {"time lost, mean"}, {"worst"}, {"at batch"}, {"batches"}});
   for (const PolicyRegret& regret : report.regrets) {
-    table.add_row({regret.setting, fmt::format("{:.1f}%", regret.geometric_mean * 100),
-                   fmt::format("{:.1f}%", regret.worst * 100), std::to_string(regret.worst_batch)});
+    const bool is_known = regret.num_batches > 0;
+    table.add_row({regret.setting, is_known ? fmt::format("{:.1f}%", regret.geometric_mean * 100) : "unknown",
+                   is_known ? fmt::format("{:.1f}%", regret.worst * 100) : "unknown",
+                   is_known ? std::to_string(regret.worst_batch) : "",
+                   fmt::format("{} of {}", regret.num_batches, regret.num_compared)});
   }
   return table.render(style);
 }
@@ -57,20 +63,27 @@ std::string regrets_text(const Report& report, const TerminalStyle& style) {
 std::string model_text(const ModelFit& fit) {
   if (!fit.is_fitted) return "";
   const ModelPick* worst = nullptr;
+  std::size_t known = 0;
   std::size_t misses = 0;
   for (const ModelPick& pick : fit.picks) {
+    known += pick.is_known() ? 1 : 0;
     misses += pick.setting == pick.best_setting ? 0 : 1;
-    if (worst == nullptr || pick.cost > worst->cost) worst = &pick;
+    if (pick.is_priced() && (worst == nullptr || pick.cost > worst->cost)) worst = &pick;
   }
   std::string text = fmt::format(
       "\nCost model: off by {:.1f}% (root mean square, at worst {:.1f}%), rank correlation {:.2f} within "
       "batches\n",
       fit.rms_residual * 100, fit.max_residual * 100, fit.rank_within_batches);
-  if (worst == nullptr || misses == 0) return text;
-  return text +
-         fmt::format(
-             "Alone it would have missed the best at {} of {} batches, by up to {:.1f}% (batch {}: {})\n",
-             misses, fit.picks.size(), worst->cost * 100, worst->batch, worst->setting);
+  if (worst != nullptr && misses > 0) {
+    text += fmt::format(
+        "Alone it would have missed the best at {} of {} batches, by up to {:.1f}% (batch {}: {})\n", misses,
+        known, worst->cost * 100, worst->batch, worst->setting);
+  }
+  if (known < fit.picks.size()) {
+    text += fmt::format("Of {} batches that were not searched, what it would have cost is unknown\n",
+                        fit.picks.size() - known);
+  }
+  return text;
 }
 
 }  // namespace
@@ -121,6 +134,9 @@ std::string to_text(const Report& report, const TerminalStyle& style) {
       fmt::format("{} on {}, {}\n\n{}{}{}\n{}{}\n", report.title, report.device, shape_text(report.shape),
                   kernels_text(report, style), report.kernels.empty() ? "" : "\n", table.render(style),
                   regrets_text(report, style), model_text(report.fit));
+  for (const std::string& part : {rejected_text(report, style), dips_text(report, style)}) {
+    if (!part.empty()) text += part + "\n";
+  }
   text += emphasised("Decision: " + decision_text(report), style);
   text += "\n" + reason_text(report) + "\n";
   const std::string shortfall = shortfall_text(report);

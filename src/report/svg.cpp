@@ -94,6 +94,10 @@ void Svg::open_group(std::string_view css_class, std::string_view data) {
 }
 
 void Svg::open_link(std::string_view href, std::string_view label) {
+  if (href.empty()) {
+    body_ += fmt::format("<a aria-label=\"{}\">\n", html_escaped(label));
+    return;
+  }
   body_ += fmt::format("<a href=\"{}\" aria-label=\"{}\">\n", html_escaped(href), html_escaped(label));
 }
 

@@ -41,7 +41,8 @@ class Svg {
   void dots(std::span<const Point> points, std::string_view css_class);
   void text(Point at, std::string_view content, std::string_view css_class);
 
-  // Groups nest; `data` becomes the attribute data-series. A link group jumps to `href`.
+  // Groups nest; `data` becomes the attribute data-series. A link group jumps to `href`; without one it is a
+  // plain group.
   void open_group(std::string_view css_class, std::string_view data = {});
   void open_link(std::string_view href, std::string_view label);
   void close_group();

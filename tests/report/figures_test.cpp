@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "report/golden.h"
 #include "report/report_figures.h"
 #include "report/sample_report.h"
@@ -75,6 +77,39 @@ TEST(Throughput, PoliciesWithTheSamePlansShareOneCurve) {
   for (const Curve& curve : throughput_figure(report).curves)
     found |= curve.label == "tail-gap, list-schedule";
   EXPECT_TRUE(found);
+}
+
+// More policies than can be told apart are still policies: none may vanish.
+TEST(Throughput, EveryPolicyHasACurve) {
+  Report report = sample_report(4);
+  for (Batch& batch : report.batches) {
+    for (const char* name : {"list-schedule", "last-wave", "target-ctas=512"}) {
+      const double us = batch.deployed().us.value * (1.1 + 0.1 * name[0]);
+      batch.arms.push_back(sample_arm(batch.batch, name, 3, us, batch.deployed().us.value));
+    }
+    for (const std::size_t arm : {2U, 3U, 5U}) batch.arms[arm].aliases = {"policy-" + std::to_string(arm)};
+  }
+  const ThroughputFigure figure = throughput_figure(report);
+  EXPECT_EQ(std::ranges::count(figure.curves, CurveRole::other, &Curve::role), 9);
+  const std::string svg = draw_throughput(figure, FigureSize::wide);
+  EXPECT_EQ(count_of(svg, "<g class=\"series rest\""), 3U);
+  EXPECT_EQ(count_of(svg, "<g class=\"legend-entry series rest\""), 3U);
+  EXPECT_NE(to_html(report).find("3 of the curves are drawn faintly"), std::string::npos);
+}
+
+// A policy that the budget had no room for at some batches.
+TEST(Throughput, ACurveEndsWhereABatchWasNotMeasured) {
+  Report report = sample_report(5);
+  for (Arm& arm : report.batches[2].arms) arm.aliases.clear();  // "efficiency" and "tail-gap" among them
+  const ThroughputFigure figure = throughput_figure(report);
+  const auto curve = std::ranges::find(figure.curves, "efficiency", &Curve::label);
+  ASSERT_NE(curve, figure.curves.end());
+  ASSERT_EQ(curve->points.size(), 4U);
+  const ThroughputFigure both{.curves = {*curve, figure.curves.front()}, .waves = {}};
+  const std::string svg = draw_throughput(both, FigureSize::wide);
+  const std::size_t drawn = svg.find("<g class=\"series other-0\"");
+  const std::string lines = svg.substr(drawn, svg.find("</g>", drawn) - drawn);
+  EXPECT_EQ(count_of(lines, "<polyline"), 2U) << lines;
 }
 
 TEST(HeatMap, EveryMeasuredArmHasACellAndTheChosenAreRinged) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "report/sample_report.h"
+#include "report/text_table.h"
 
 namespace wavefill::report {
 namespace {
@@ -35,7 +36,7 @@ TEST(Regret, MeanIsGeometricAndTheWorstBatchIsNamed) {
   EXPECT_EQ(regret.worst_batch, 2);
 }
 
-TEST(Regret, ASettingMissingAtOneBatchIsNotListed) {
+TEST(Regret, ASplitCountMissingAtOneBatchIsNotListed) {
   Report report = tiny_report();
   report.batches[1].arms.resize(1);
   report.batches[1].chosen_idx = 0;
@@ -71,6 +72,68 @@ TEST(Regret, TheModelAlonePaysForItsMistakes) {
   Report report = tiny_report();
   for (Batch& batch : report.batches) batch.arms[0].fitted_us = 1.0;  // it would have shipped fixed=1
   EXPECT_NEAR(find(regrets_of(report.batches), kModelAlone)->geometric_mean, 0.25, 1e-12);
+}
+
+// Two batches, of which the budget had room for the first; at the second the deployed setting alone was
+// timed.
+Report half_searched() {
+  Report report = tiny_report();
+  report.batches[0].arms[1].aliases = {"balanced"};
+  Batch& second = report.batches[1];
+  second.is_searched = false;
+  second.arms.resize(1);
+  second.arms[0].aliases = {"efficiency"};
+  second.chosen_idx = 0;
+  report.regrets = regrets_of(report.batches);
+  report.fit.is_fitted = true;
+  report.fit.picks = model_picks(report.batches);
+  return report;
+}
+
+TEST(Regret, ABatchThatWasNotSearchedCountsNowhere) {
+  const Report report = half_searched();
+  for (const PolicyRegret& regret : report.regrets) {
+    EXPECT_EQ(regret.num_compared, 1) << regret.setting;
+    EXPECT_EQ(regret.num_batches, 1) << regret.setting;
+  }
+  EXPECT_NEAR(find(report.regrets, "fixed=1")->geometric_mean, 0.25, 1e-12) << "not halved by a zero";
+  EXPECT_NE(find(report.regrets, "balanced"), nullptr) << "it was measured wherever anything was compared";
+  EXPECT_EQ(find(report.regrets, "efficiency"), nullptr) << "it has no price at any batch";
+}
+
+TEST(Regret, WhatTheModelWouldHaveShippedIsUnknownWhereNothingWasSearched) {
+  const Report report = half_searched();
+  ASSERT_EQ(report.fit.picks.size(), 2U);
+  EXPECT_TRUE(report.fit.picks[0].is_known());
+  EXPECT_FALSE(report.fit.picks[1].is_known());
+  EXPECT_FALSE(report.fit.picks[1].is_priced());
+  const std::string html = to_html(report);
+  EXPECT_NE(html.find("unknown: not searched"), std::string::npos);
+  EXPECT_NE(to_text(report, {}).find("Of 1 batches that were not searched"), std::string::npos);
+  EXPECT_NE(to_json(report).find(R"({"batch":2,"setting":null,"predicted_us":null,"us":null)"),
+            std::string::npos);
+}
+
+TEST(Regret, APolicyMeasuredAtSomeBatchesIsListedLastWithTheirNumber) {
+  Report report = tiny_report();
+  report.batches[0].arms[1].aliases = {"balanced"};  // the best, but known at one batch
+  report.regrets = regrets_of(report.batches);
+  ASSERT_NE(find(report.regrets, "balanced"), nullptr);
+  EXPECT_EQ(report.regrets.back().setting, "balanced");
+  EXPECT_EQ(report.regrets.back().num_batches, 1);
+  EXPECT_EQ(report.regrets.back().num_compared, 2);
+  EXPECT_NE(to_text(report, {}).find("1 of 2"), std::string::npos);
+  EXPECT_NE(to_html(report).find("<td class=\"\">1 of 2</td>"), std::string::npos);
+  EXPECT_NE(to_json(report).find(R"("num_batches":1,"num_compared":2)"), std::string::npos);
+}
+
+TEST(Regret, WithoutASearchNothingIsPriced) {
+  Report report = tiny_report();
+  for (Batch& batch : report.batches) batch.is_searched = false;
+  report.regrets = regrets_of(report.batches);
+  EXPECT_TRUE(report.regrets.empty());
+  EXPECT_NE(to_text(report, {}).find("cost is unknown"), std::string::npos);
+  EXPECT_NE(to_html(report).find("Unknown: the budget had room"), std::string::npos);
 }
 
 }  // namespace

@@ -41,6 +41,51 @@ TEST(ReportText, ABudgetThatWasTooSmallIsSaidToHaveBeen) {
   EXPECT_NE(to_html(report).find(sentence), std::string::npos);
 }
 
+// The terminal is where a run is watched: it must not keep quiet about what the page says.
+TEST(ReportText, WhatWasTurnedDownAndWhereThroughputFallsIsSaid) {
+  Report report = tiny_report();
+  report.decision = "measured";
+  report.deployed = "fixed=1";
+  report.rejected = {
+      {.setting = "fixed=8", .reason = "not_measured", .batch = 2, .effect = 0.0, .detail = "why"},
+      {.setting = "fixed=8", .reason = "not_measured", .batch = 1, .effect = 0.0, .detail = "no"},
+      {.setting = "fixed=2", .reason = "no_gain", .batch = 0, .effect = 0.0, .detail = "none"}};
+  report.dips = {{.setting = "measured",
+                  .batch_before = 1,
+                  .batch = 2,
+                  .effect = -0.061,
+                  .introduced = true,
+                  .measured_again = true,
+                  .out_of_time = false,
+                  .cause = "wave edge: 1 -> 2 waves"},
+                 {.setting = "fixed=2",
+                  .batch_before = 1,
+                  .batch = 2,
+                  .effect = -0.05,
+                  .introduced = false,
+                  .measured_again = false,
+                  .out_of_time = false,
+                  .cause = "unknown"}};
+  const std::string expected =
+      "not chosen  reason        batch  why\n"
+      "----------  ------------  -----  ------------------------\n"
+      "fixed=8     not_measured    1,2  why (and 1 more of this)\n"
+      "fixed=2     no_gain           -  none\n"
+      "\n"
+      "throughput falls  from  to    by  likely cause             deployed too  measured again\n"
+      "----------------  ----  --  ----  -----------------------  ------------  --------------\n"
+      "per-batch table      1   2  6.1%  wave edge: 1 -> 2 waves  no            yes\n"
+      "\n"
+      "1 fall of throughput with settings that were not chosen: see --report or --json\n";
+  EXPECT_NE(to_text(report, {}).find(expected), std::string::npos) << to_text(report, {});
+  EXPECT_NE(to_html(report).find("yes, still there"), std::string::npos);
+  EXPECT_NE(
+      to_json(report).find(
+          R"("dips":[{"setting":"measured","batch_before":1,"batch":2,"effect":-0.061,"introduced":true,)"
+          R"("measured_again":true,"out_of_time":false,"cause":"wave edge: 1 -> 2 waves"})"),
+      std::string::npos);
+}
+
 TEST(ReportText, TheKernelsComparedAreATableWithTheReason) {
   Report report = tiny_report();
   EXPECT_EQ(kernels_text(report, {}), "");
