@@ -41,6 +41,41 @@ Status check_comparable(const BenchBase& base, const std::string& title, const B
   return {};
 }
 
+double session_noise(std::vector<double> samples_us, const VerdictRule& rule) {
+  if (std::ssize(samples_us) < rule.min_samples) return 0.0;  // without an interval, assumed_noise holds
+  std::ranges::sort(samples_us);
+  const std::size_t tail = samples_us.size() / 10;
+  const double range_us = samples_us[samples_us.size() - 1 - tail] - samples_us[tail];
+  return range_us / 2.0 / median(samples_us);
+}
+
+// Rows of the base that this run does not have.
+void add_missing(const BenchBase& base, const BenchResult& result, const CompareScope& scope,
+                 BenchComparison& comparison) {
+  std::vector<std::int32_t> left_out;
+  for (const BenchBase::Row& then : base.rows) {
+    const auto same_batch = [&](const BenchRow& row) { return row.batch == then.batch; };
+    const auto same_row = [&](const BenchRow& row) { return same_batch(row) && row.setting == then.setting; };
+    if (std::ranges::any_of(result.rows, same_row)) continue;
+    const bool has_batch = std::ranges::any_of(result.rows, same_batch);
+    if (!has_batch && scope.names_batches) {
+      if (left_out.empty() || left_out.back() != then.batch) left_out.push_back(then.batch);
+    } else if (has_batch && scope.names_settings) {
+      comparison.notes.push_back(
+          fmt::format("not compared: {} at batch {} is in the base, and not among the "
+                      "settings named",
+                      then.setting, then.batch));
+    } else {
+      comparison.missing.push_back({.batch = then.batch, .setting = then.setting});
+    }
+  }
+  if (left_out.empty()) return;
+  std::ranges::sort(left_out);
+  left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
+  comparison.notes.push_back(
+      fmt::format("not compared: batch {} of the base, which --batch leaves out", fmt::join(left_out, ",")));
+}
+
 std::string interval_text(const Effect& effect) {
   if (!effect.has_interval) return "too few samples";
   return range_text(effect.interval);
@@ -53,7 +88,8 @@ std::int64_t BenchComparison::regressions() const {
 }
 
 Result<BenchComparison> compare_with_base(const BenchBase& base, const std::string& title,
-                                          const BenchResult& result, double max_loss) {
+                                          const BenchResult& result, double max_loss,
+                                          const CompareScope& scope) {
   WAVEFILL_RETURN_IF_ERROR(check_comparable(base, title, result));
   BenchComparison comparison;
   comparison.base = base.path;
@@ -65,6 +101,7 @@ Result<BenchComparison> compare_with_base(const BenchBase& base, const std::stri
   rule.min_effect = max_loss;
   rule.assumed_noise = std::max(rule.assumed_noise, max_loss);
   std::vector<Effect> family;
+  std::vector<double> noise;
   for (const BenchRow& row : result.rows) {
     const BenchBase::Row* then = find(base, row);
     if (then == nullptr || row.samples_us.empty()) {
@@ -75,16 +112,18 @@ Result<BenchComparison> compare_with_base(const BenchBase& base, const std::stri
     ComparedRow compared{
         .batch = row.batch, .setting = row.setting, .base_us = median(then->samples_us), .us = row.us};
     compared.effect = compare(unpaired(then->samples_us), unpaired(row.samples_us), rule);
+    compared.noise = std::max(session_noise(then->samples_us, rule), session_noise(row.samples_us, rule));
     family.push_back(compared.effect);
+    noise.push_back(compared.noise);
     comparison.rows.push_back(std::move(compared));
   }
   if (comparison.rows.empty()) {
     return invalid_argument("--compare {} has no batch and setting in common with this run",
                             quote_text(base.path));
   }
-  const std::vector<double> noise(family.size(), 0.0);
   const std::vector<Verdict> verdicts = judge(family, noise, rule);
   for (std::size_t i = 0; i < verdicts.size(); ++i) comparison.rows[i].verdict = verdicts[i];
+  add_missing(base, result, scope, comparison);
   return comparison;
 }
 
@@ -99,11 +138,17 @@ Json document(const BenchComparison& comparison) {
                     {"effect", row.effect.effect},
                     {"effect_low", has_interval ? Json(row.effect.interval.low) : Json()},
                     {"effect_high", has_interval ? Json(row.effect.interval.high) : Json()},
+                    {"noise", row.noise},
                     {"verdict", to_string(row.verdict)}});
+  }
+  Json missing = Json::array();
+  for (const MissingRow& row : comparison.missing) {
+    missing.push_back({{"batch", row.batch}, {"setting", row.setting}});
   }
   return {{"base", comparison.base},
           {"regressions", comparison.regressions()},
           {"rows", std::move(rows)},
+          {"missing", std::move(missing)},
           {"notes", comparison.notes}};
 }
 
@@ -115,10 +160,12 @@ std::string text_of(const BenchComparison& comparison, const report::TerminalSty
                            {"us"},
                            {"effect"},
                            {"95% interval", Align::left},
+                           {"noise"},
                            {"verdict", Align::left}});
   for (const ComparedRow& row : comparison.rows) {
     table.add_row({std::to_string(row.batch), row.setting, fmt::format("{:.1f}", row.base_us),
                    fmt::format("{:.1f}", row.us), percent_text(row.effect.effect), interval_text(row.effect),
+                   fmt::format("{:.1f}%", row.noise * 100),
                    report::Cell(std::string(to_string(row.verdict)), tone_of(row.verdict))});
   }
   std::string text = fmt::format("\nagainst {}\n\n{}", comparison.base, table.render(style));
@@ -127,6 +174,10 @@ std::string text_of(const BenchComparison& comparison, const report::TerminalSty
     if (row.verdict != Verdict::slower) continue;
     text += fmt::format("REGRESSION at batch {}: {} {}\n", row.batch, row.setting,
                         percent_text(row.effect.effect));
+  }
+  for (const MissingRow& row : comparison.missing) {
+    text += fmt::format("MISSING at batch {}: {} is in the base, and was not measured now\n", row.batch,
+                        row.setting);
   }
   return text;
 }
@@ -149,6 +200,13 @@ std::string junit_of(const BenchComparison& comparison) {
       test.message = "undecided: " + figures;
     }
     cases.push_back(std::move(test));
+  }
+  for (const MissingRow& row : comparison.missing) {
+    cases.push_back({.group = row.setting,
+                     .name = fmt::format("batch {}", row.batch),
+                     .outcome = report::CaseOutcome::failed,
+                     .message = "in the base, and not measured now",
+                     .seconds = 0.0});
   }
   return report::to_junit("wavefill bench --compare", cases);
 }

@@ -49,8 +49,8 @@ BenchResult result_of(const std::vector<double>& us, double noise, std::uint64_t
 }
 
 TEST(BenchCompare, ARegressionIsNamedWithItsBatch) {
-  const auto found =
-      compare_with_base(base_of({100, 200, 400}, 0.01, 1), "t", result_of({100, 212, 400}, 0.01, 1), 0.02);
+  const auto found = compare_with_base(base_of({100, 200, 400}, 0.01, 1), "t",
+                                       result_of({100, 212, 400}, 0.01, 1), 0.02, {});
   ASSERT_TRUE(found.ok()) << found.status().message();
   EXPECT_EQ(found->regressions(), 1);
   EXPECT_EQ(found->rows[1].verdict, Verdict::slower);
@@ -64,7 +64,7 @@ TEST(BenchCompare, NoiseIsNoRegression) {
   int false_alarms = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const auto found = compare_with_base(base_of({100, 200, 400, 800}, 0.03, seed * 10), "t",
-                                         result_of({100, 200, 400, 800}, 0.03, seed * 10), 0.0);
+                                         result_of({100, 200, 400, 800}, 0.03, seed * 10), 0.0, {});
     false_alarms += found->regressions() > 0 ? 1 : 0;
   }
   EXPECT_LE(false_alarms, 4);
@@ -73,8 +73,8 @@ TEST(BenchCompare, NoiseIsNoRegression) {
 TEST(BenchCompare, ALossWithinWhatIsAllowedIsNoRegression) {
   const BenchBase base = base_of({100}, 0.002, 1);
   const BenchResult result = result_of({101.5}, 0.002, 1);
-  EXPECT_EQ(compare_with_base(base, "t", result, 0.02)->regressions(), 0);
-  EXPECT_EQ(compare_with_base(base, "t", result, 0.005)->regressions(), 1);
+  EXPECT_EQ(compare_with_base(base, "t", result, 0.02, {})->regressions(), 0);
+  EXPECT_EQ(compare_with_base(base, "t", result, 0.005, {})->regressions(), 1);
 }
 
 TEST(BenchCompare, FiguresThatMayNotBeComparedAreRefusedByName) {
@@ -82,7 +82,7 @@ TEST(BenchCompare, FiguresThatMayNotBeComparedAreRefusedByName) {
   const auto refused = [&](auto change) {
     BenchBase base = base_of({100}, 0.01, 1);
     change(base);
-    return compare_with_base(base, "t", result, 0.02).status();
+    return compare_with_base(base, "t", result, 0.02, {}).status();
   };
   EXPECT_NE(refused([](BenchBase& b) { b.device = "other"; }).message().find("device was other; this is d"),
             std::string::npos);
@@ -90,6 +90,54 @@ TEST(BenchCompare, FiguresThatMayNotBeComparedAreRefusedByName) {
   EXPECT_EQ(refused([](BenchBase& b) { b.timing = "eager"; }).code(), StatusCode::mismatch);
   EXPECT_EQ(refused([](BenchBase& b) { b.rows[0].batch = 7; }).code(), StatusCode::invalid_argument);
   EXPECT_TRUE(refused([](BenchBase& b) { b.kernel = "other"; }).ok()) << "another kernel is what is compared";
+}
+
+// A gate must not pass because a figure is gone.
+TEST(BenchCompare, ABatchThatIsGoneIsNoPass) {
+  const BenchBase base = base_of({100, 200, 400}, 0.01, 1);  // batches 8, 16, 32
+  BenchResult result = result_of({100, 200, 400}, 0.01, 1);
+  result.rows.erase(result.rows.begin() + 1);
+  const auto found = compare_with_base(base, "t", result, 0.02, {});
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(found->regressions(), 0);
+  EXPECT_TRUE(found->fails());
+  ASSERT_EQ(found->missing.size(), 1U);
+  EXPECT_EQ(found->missing[0].batch, 16);
+  EXPECT_NE(text_of(*found, {}).find("MISSING at batch 16: fixed=2"), std::string::npos);
+  EXPECT_EQ(document(*found)["missing"][0]["batch"], 16);
+  EXPECT_NE(junit_of(*found).find("tests=\"3\" failures=\"1\""), std::string::npos) << junit_of(*found);
+}
+
+TEST(BenchCompare, ABatchLeftOutOnPurposeIsSaid) {
+  const BenchBase base = base_of({100, 200, 400}, 0.01, 1);
+  const auto found = compare_with_base(base, "t", result_of({100}, 0.01, 1), 0.02, {.names_batches = true});
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_FALSE(found->fails());
+  EXPECT_NE(text_of(*found, {}).find("not compared: batch 16,32 of the base"), std::string::npos)
+      << text_of(*found, {});
+}
+
+TEST(BenchCompare, ASettingThatIsGoneIsNoPassUnlessOthersWereNamed) {
+  BenchBase base = base_of({100}, 0.01, 1);
+  base.rows.push_back({.batch = 8, .setting = "balanced", .samples_us = samples(90, 0.01, 5)});
+  const BenchResult result = result_of({100}, 0.01, 1);
+  EXPECT_TRUE(compare_with_base(base, "t", result, 0.02, {})->fails());
+  const auto named = compare_with_base(base, "t", result, 0.02, {.names_settings = true});
+  EXPECT_FALSE(named->fails());
+  EXPECT_NE(text_of(*named, {}).find("balanced at batch 8"), std::string::npos);
+}
+
+// The medians differ beyond chance, yet by no more than samples of one run differ from each other.
+TEST(BenchCompare, ABusyMachineIsNoRegression) {
+  const auto verdict_at = [](double noise) {
+    BenchBase base = base_of({100}, noise, 1);
+    base.rows[0].samples_us = samples(100, noise, 1, 200);
+    BenchResult result = result_of({104.2}, noise, 1);
+    result.rows[0].samples_us = samples(104.2, noise, 2, 200);
+    return compare_with_base(base, "t", result, 0.02, {})->rows[0].verdict;
+  };
+  EXPECT_EQ(verdict_at(0.003), Verdict::slower);
+  EXPECT_NE(verdict_at(0.045), Verdict::slower);
 }
 
 // A base with one row, its fields as written.
@@ -171,6 +219,23 @@ TEST(BenchCompare, ExitsByWhatItFinds) {
       test::run_wavefill(test::words(bench + "--json --compare " + directory.file("slow.json")));
   EXPECT_EQ(faster.exit_code, 0) << faster.err;
   EXPECT_EQ(Json::parse(faster.out)["comparison"]["regressions"], 0);
+  // Without --batch the batches are the base's; with it, what is left out is said.
+  for (Json& row : base["results"]) row["batch"] = 2;
+  test::write_whole_file(directory.file("two.json"), base.dump());
+  std::string unnamed = bench;
+  unnamed.erase(unnamed.find("--batch 1 "), 10);
+  const test::Outcome same =
+      test::run_wavefill(test::words(unnamed + "--json --compare " + directory.file("two.json")));
+  EXPECT_EQ(same.exit_code, 0) << same.err;
+  EXPECT_EQ(Json::parse(same.out)["comparison"]["rows"][0]["batch"], 2);
+  Json both = base;
+  both["results"].push_back(base["results"][0]);
+  both["results"][0]["batch"] = 1;
+  test::write_whole_file(directory.file("both.json"), both.dump());
+  const test::Outcome fewer =
+      test::run_wavefill(test::words(bench + "--compare " + directory.file("both.json")));
+  EXPECT_EQ(fewer.exit_code, 0) << fewer.out;
+  EXPECT_NE(fewer.out.find("not compared: batch 2 of the base"), std::string::npos) << fewer.out;
   EXPECT_EQ(test::run_wavefill(test::words(bench + "--compare /nonexistent")).exit_code, 2);
   EXPECT_EQ(test::run_wavefill(test::words(bench + "--junit x")).exit_code, 2);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "cli/bench_compare.h"
 #include "cli/bench_run.h"
@@ -23,11 +24,13 @@
 namespace wavefill::cli {
 namespace {
 
+constexpr const char* kDefaultBatches = "1,8,64";
+
 struct BenchOptions {
   DeviceOptions device;
   ShapeOptions shape;
   SettingOptions settings;
-  std::string batches = "1,8,64";
+  std::string batches;  // empty: those of the base, or kDefaultBatches
   std::string budget = "5s";
   std::string csv;
   std::string compare;  // the base; empty: none
@@ -46,10 +49,20 @@ struct Figures {
   double share_of_copy(const BenchRow& row) const { return row.gbps / bandwidth.copy_gbps; }
 };
 
-Result<BenchRequest> read_request(const BenchOptions& options, const DecodeShape& shape, std::int64_t slots) {
+Result<std::vector<std::int32_t>> read_batches(const BenchOptions& options,
+                                               const std::optional<BenchBase>& base) {
+  if (!options.batches.empty()) return parse_batch_list("--batch", options.batches);
+  if (!base) return parse_batch_list("--batch", kDefaultBatches);
+  std::set<std::int32_t> batches;
+  for (const BenchBase::Row& row : base->rows) batches.insert(row.batch);
+  return std::vector<std::int32_t>(batches.begin(), batches.end());
+}
+
+Result<BenchRequest> read_request(const BenchOptions& options, const std::optional<BenchBase>& base,
+                                  const DecodeShape& shape, std::int64_t slots) {
   BenchRequest request;
   request.shape = shape;
-  Result<std::vector<std::int32_t>> batches = parse_batch_list("--batch", options.batches);
+  Result<std::vector<std::int32_t>> batches = read_batches(options, base);
   if (!batches.ok()) return batches.status();
   request.batches = *std::move(batches);
   const Result<std::int64_t> budget_s = parse_duration_s("--budget", options.budget);
@@ -188,7 +201,11 @@ Result<std::optional<BenchBase>> read_base(const BenchOptions& options) {
 }
 
 Status add_comparison(const BenchBase& base, double max_loss, const BenchOptions& options, Figures& figures) {
-  Result<BenchComparison> comparison = compare_with_base(base, figures.title, figures.result, max_loss);
+  const CompareScope scope{
+      .names_batches = !options.batches.empty(),
+      .names_settings = !options.settings.policies.empty() || !options.settings.profile.empty()};
+  Result<BenchComparison> comparison =
+      compare_with_base(base, figures.title, figures.result, max_loss, scope);
   if (!comparison.ok()) return comparison.status();
   figures.comparison = *std::move(comparison);
   return options.junit.empty() ? Status{} : write_file(options.junit, junit_of(*figures.comparison));
@@ -207,7 +224,7 @@ Result<ExitCode> run(const BenchOptions& options, Console& console) {
   const Result<KernelSpec> kernel = (*workbench)->kernel_for(named->shape);
   if (!kernel.ok()) return kernel.status();
   const Result<BenchRequest> request =
-      read_request(options, named->shape, num_slots((*workbench)->device(), *kernel));
+      read_request(options, *base, named->shape, num_slots((*workbench)->device(), *kernel));
   if (!request.ok()) return request.status();
 
   console.progress("measuring the copy bandwidth", 0.0);
@@ -223,8 +240,8 @@ Result<ExitCode> run(const BenchOptions& options, Console& console) {
   if (!options.csv.empty()) WAVEFILL_RETURN_IF_ERROR(write_file(options.csv, csv_of(figures)));
   if (*base) WAVEFILL_RETURN_IF_ERROR(add_comparison(**base, *max_loss, options, figures));
   console.print(options.json ? json_text(document(figures)) : text_of(figures, console.style()));
-  const bool is_slower = figures.comparison && figures.comparison->regressions() > 0;
-  return all_measured(figures.result) && !is_slower ? ExitCode::ok : ExitCode::no;
+  const bool fails = figures.comparison && figures.comparison->fails();
+  return all_measured(figures.result) && !fails ? ExitCode::ok : ExitCode::no;
 }
 
 }  // namespace
@@ -235,12 +252,14 @@ Action define_bench(OptionSet& set) {
   add_kernel_option(set, options->device);
   add_shape_options(set, options->shape);
   set.begin_group("Options");
-  set.text("--batch", options->batches, "LIST", "batch sizes: 1,8,64 or 1-16 or 1,8-64:8");
+  set.text(
+      "--batch", options->batches, "LIST",
+      fmt::format("batch sizes: 1-16 or 1,8-64:8 (default {}; with --compare: the base's)", kDefaultBatches));
   add_setting_options(set, options->settings);
   set.text("--budget", options->budget, "TIME", "time for each batch size, in s or m");
   set.text("--csv", options->csv, "FILE", "write the table as CSV too");
   set.text("--compare", options->compare, "FILE",
-           "what an earlier bench --json wrote: exit code 1 if something is slower than in it");
+           "what an earlier bench --json wrote: exit code 1 if something of it is slower now, or missing");
   set.text("--max-loss", options->max_loss, "PERCENT", "a loss of throughput up to this is no regression");
   set.text("--junit", options->junit, "FILE", "write the comparison as JUnit XML");
   set.flag("--count-contaminated", options->count_contaminated,
