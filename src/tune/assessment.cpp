@@ -51,12 +51,20 @@ std::optional<Rejected> wrong_output(const JudgedEvidence& evidence, std::string
   return std::nullopt;
 }
 
-// The worst of the batches that have weight and where the setting is SLOWER.
-std::optional<Rejected> regression(const JudgedEvidence& evidence, std::string_view setting) {
+// Where a loss counts: at the batches that have weight, and at all that a per-batch table names.
+bool matters(const JudgedEvidence& evidence, std::string_view setting, std::int32_t batch) {
+  return setting == kPerBatchTable || evidence.weight(batch) > 0.0;
+}
+
+// The worst of the batches that matter and where the setting loses, whether or not the verdict can say so
+// among as many comparisons.
+std::optional<Rejected> regression(const JudgedEvidence& evidence, const VerdictRule& rule,
+                                   std::string_view setting) {
   const JudgedCell* worst = nullptr;
   for (const std::int32_t batch : evidence.batches()) {
     const JudgedCell* cell = evidence.find(setting, batch);
-    if (cell == nullptr || cell->verdict != Verdict::slower || evidence.weight(batch) <= 0.0) continue;
+    if (cell == nullptr || !matters(evidence, setting, batch)) continue;
+    if (cell->verdict != Verdict::slower && !is_loss(cell->effect, cell->noise, rule)) continue;
     if (worst == nullptr || cell->effect.effect < worst->effect.effect) worst = cell;
   }
   if (worst == nullptr) return std::nullopt;
@@ -79,6 +87,27 @@ std::optional<Rejected> unmeasured(const JudgedEvidence& evidence, std::string_v
                     .detail = fmt::format("never measured at batch {}, which it would serve", batch)};
   }
   return std::nullopt;
+}
+
+// Of the batches at which the guard is not passed for want of samples, the one that may lose most.
+std::optional<Rejected> undecided(const JudgedEvidence& evidence, const VerdictRule& rule,
+                                  const std::string& setting) {
+  const JudgedCell* worst = nullptr;
+  for (const std::int32_t batch : unguarded_batches(evidence, rule, setting)) {
+    const JudgedCell* cell = evidence.find(setting, batch);
+    if (worst == nullptr || cell->effect.interval.low < worst->effect.interval.low) worst = cell;
+  }
+  if (worst == nullptr) return std::nullopt;
+  const Effect& effect = worst->effect;
+  return Rejected{
+      .setting = setting,
+      .reason = RejectReason::undecided,
+      .batch = worst->evidence.batch,
+      .effect = effect.effect,
+      .detail = fmt::format("between {} and {} throughput at batch {}: the samples do not exclude "
+                            "a loss beyond {:.1f} %",
+                            percent(effect.interval.low), percent(effect.interval.high),
+                            worst->evidence.batch, rule.max_loss * 100.0)};
 }
 
 std::optional<Rejected> falling(const std::vector<Dip>& dips) {
@@ -111,6 +140,17 @@ std::optional<Rejected> gainless(const JudgedEvidence& evidence, std::string_vie
 
 std::string percent(double effect) { return fmt::format("{:+.1f} %", effect * 100.0); }
 
+std::vector<std::int32_t> unguarded_batches(const JudgedEvidence& evidence, const VerdictRule& rule,
+                                            std::string_view setting) {
+  std::vector<std::int32_t> batches;
+  for (const std::int32_t batch : evidence.batches()) {
+    const JudgedCell* cell = evidence.find(setting, batch);
+    if (cell == nullptr || !matters(evidence, setting, batch)) continue;
+    if (!excludes_loss(cell->effect, rule)) batches.push_back(batch);
+  }
+  return batches;
+}
+
 Assessment assess(const JudgedEvidence& evidence, const DecisionInput& input, const std::string& setting) {
   Assessment result;
   result.setting = setting;
@@ -118,7 +158,7 @@ Assessment assess(const JudgedEvidence& evidence, const DecisionInput& input, co
   result.total_splits = total_splits(evidence, setting);
   result.dips = find_dips(evidence, setting, input);
   result.rejected = wrong_output(evidence, setting);
-  if (!result.rejected) result.rejected = regression(evidence, setting);
+  if (!result.rejected) result.rejected = regression(evidence, input.rule, setting);
   if (!result.rejected) result.rejected = unmeasured(evidence, setting);
   if (!result.rejected) result.rejected = falling(result.dips);
   if (!result.rejected) result.rejected = gainless(evidence, setting, result.gain);
@@ -129,6 +169,7 @@ Assessment assess(const JudgedEvidence& evidence, const DecisionInput& input, co
                                .effect = result.gain,
                                .detail = "not measured a second time; its wins are in the per-batch table"};
   }
+  if (!result.rejected) result.rejected = undecided(evidence, input.rule, setting);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tune/judged_evidence.h"
@@ -20,6 +21,10 @@ struct Assessment {
 };
 
 Assessment assess(const JudgedEvidence& evidence, const DecisionInput& input, const std::string& setting);
+
+// The batches that matter to `setting` at which its samples do not exclude a loss beyond the regress guard.
+std::vector<std::int32_t> unguarded_batches(const JudgedEvidence& evidence, const VerdictRule& rule,
+                                            std::string_view setting);
 
 // "+5.4 %"
 std::string percent(double effect);

@@ -99,8 +99,29 @@ bool gains_over_deployed(const JudgedEvidence& evidence, const std::vector<Table
   });
 }
 
+// Of the settings that only lack samples, the one that would gain most; none if the decision gains as much.
+std::optional<NextMeasurement> more_samples(const JudgedEvidence& evidence, const DecisionInput& input,
+                                            const std::vector<Assessment>& assessments, double gain) {
+  const Assessment* best = nullptr;
+  for (const Assessment& candidate : assessments) {
+    if (!candidate.rejected || candidate.rejected->reason != RejectReason::undecided) continue;
+    if (candidate.gain > (best == nullptr ? gain : best->gain)) best = &candidate;
+  }
+  if (best == nullptr) return std::nullopt;
+  NextMeasurement next{
+      .setting = best->setting,
+      .table = {},
+      .reason = fmt::format("{} weighted gain, but {}", percent(best->gain), best->rejected->detail)};
+  for (const std::int32_t batch : unguarded_batches(evidence, input.rule, best->setting)) {
+    next.table.push_back({batch, best->setting, evidence.find(best->setting, batch)->evidence.num_splits});
+  }
+  return next;
+}
+
 std::optional<NextMeasurement> next_measurement(const JudgedEvidence& evidence, const DecisionInput& input,
+                                                const std::vector<Assessment>& assessments,
                                                 const Decision& decision) {
+  if (auto next = more_samples(evidence, input, assessments, decision.weighted_gain)) return next;
   const std::vector<TableEntry> best = best_table(evidence, input.rule);
   const bool measured_as_whole = evidence.find(kPerBatchTable, evidence.batches().front()) != nullptr;
   if (!measured_as_whole && best != decision.table && gains_over_deployed(evidence, best)) {
@@ -177,6 +198,7 @@ double weight_of(std::span<const WorkloadWeight> workload, std::int32_t batch) {
 std::string_view to_string(RejectReason reason) {
   switch (reason) {
     case RejectReason::slower: return "slower";
+    case RejectReason::undecided: return "undecided";
     case RejectReason::unverified: return "unverified";
     case RejectReason::dip: return "dip";
     case RejectReason::not_measured: return "not_measured";
@@ -218,7 +240,7 @@ Result<Decision> decide(const DecisionInput& input) {
   const bool is_known_table = decision.decision == kPerBatchTable && !input.table.empty();
   decision.table = is_known_table ? input.table : table_of(*evidence, decision.decision);
   decision.verdicts = verdict_rows(*evidence);
-  decision.next = next_measurement(*evidence, input, decision);
+  decision.next = next_measurement(*evidence, input, assessments, decision);
   decision.summary = summary_of(decision, input);
   return decision;
 }

@@ -1,7 +1,8 @@
 // The decision rule: which setting the measurements allow to be deployed. A pure function over records.
 //
-// A setting is admissible when every batch it would serve was measured and verified, none with weight is
-// SLOWER than the deployed setting, and throughput does not fall as the batch grows. A fall that the deployed
+// A setting is admissible when every batch it would serve was measured and verified, at none with weight it
+// loses against the deployed setting or may lose more than the regress guard, and throughput does not fall as
+// the batch grows. A fall that the deployed
 // setting has as well does not count; any other refuses the setting until both its batches were measured
 // again. If it is still there it is reported with its likely cause, and no longer refuses: a setting that is
 // slower nowhere falls only from a height that it has gained.
@@ -95,6 +96,7 @@ struct VerdictRow {
 
 enum class RejectReason : std::uint8_t {
   slower,        // at `batch`, by `effect`
+  undecided,     // would be chosen, but its samples at `batch` do not exclude a loss beyond the guard
   unverified,    // its output was wrong at `batch`
   dip,           // throughput falls by `effect` towards `batch`
   not_measured,  // never measured at `batch`
@@ -131,7 +133,7 @@ struct Dip {
 // What to measure next to get further.
 struct NextMeasurement {
   std::string setting;            // kPerBatchTable or a setting
-  std::vector<TableEntry> table;  // of a per-batch table
+  std::vector<TableEntry> table;  // where: of a per-batch table, all of it; empty: wherever it is missing
   std::string reason;
 };
 

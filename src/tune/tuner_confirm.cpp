@@ -8,12 +8,13 @@
 namespace wavefill {
 namespace {
 
-// The batches at which the second measurement does not bear out the table's entry.
-std::vector<std::int32_t> unconfirmed_batches(const Decision& decision) {
+// The batches at which the second measurement does not bear out the table's entry, or is too coarse to say
+// that nothing is lost: one such batch would refuse the whole table.
+std::vector<std::int32_t> unconfirmed_batches(const Decision& decision, const VerdictRule& rule) {
   std::vector<std::int32_t> batches;
   for (const VerdictRow& row : decision.verdicts) {
-    const bool gains =
-        row.effect.effect > 0.0 && row.verdict != Verdict::same && row.verdict != Verdict::slower;
+    const bool gains = row.effect.effect > 0.0 && row.verdict != Verdict::same &&
+                       row.verdict != Verdict::slower && excludes_loss(row.effect, rule);
     if (row.setting == kPerBatchTable && !gains) batches.push_back(row.batch);
   }
   return batches;
@@ -129,7 +130,7 @@ Status Tuner::settle(std::vector<TableEntry> table) {
     input.out_of_time = out_of_time(table);
     auto decision = decide(input);
     if (!decision.ok()) return decision.status();
-    const std::vector<std::int32_t> unconfirmed = unconfirmed_batches(*decision);
+    const std::vector<std::int32_t> unconfirmed = unconfirmed_batches(*decision, input.rule);
     for (TableEntry& entry : table) {
       if (std::ranges::find(unconfirmed, entry.batch) == unconfirmed.end()) continue;
       entry = deployed_entry(batch_result(entry.batch));

@@ -35,6 +35,10 @@ Effect effect_of(const RatioEstimate& estimate) {
           .has_interval = true};
 }
 
+double same_margin(double noise, const VerdictRule& rule) {
+  return std::max(rule.equality_margin, std::min(noise, rule.assumed_noise));
+}
+
 }  // namespace
 
 std::vector<double> times_us(std::span<const TimedSample> samples) {
@@ -76,6 +80,14 @@ double noise_floor(const Effect& a_a) {
   return a_a.has_interval ? std::max(std::abs(a_a.interval.low), std::abs(a_a.interval.high)) : 0.0;
 }
 
+bool is_loss(const Effect& effect, double noise, const VerdictRule& rule) {
+  return effect.has_interval && effect.interval.high < -same_margin(noise, rule);
+}
+
+bool excludes_loss(const Effect& effect, const VerdictRule& rule) {
+  return effect.interval.low >= -rule.max_loss;
+}
+
 std::vector<Verdict> judge(std::span<const Effect> family, std::span<const double> noise,
                            const VerdictRule& rule) {
   std::vector<double> p_values;
@@ -90,7 +102,7 @@ std::vector<Verdict> judge(std::span<const Effect> family, std::span<const doubl
     const bool beyond_chance = !effect.has_interval || adjusted[next_p] < rule.alpha;
     next_p += effect.has_interval ? 1U : 0U;
     const double floor = effect.has_interval ? std::max(noise[i], rule.min_effect) : rule.assumed_noise;
-    const double margin = std::max(rule.equality_margin, std::min(noise[i], rule.assumed_noise));
+    const double margin = same_margin(noise[i], rule);
     if (beyond_chance && effect.effect > floor) {
       verdicts.push_back(Verdict::faster);
     } else if (beyond_chance && effect.effect < -floor) {

@@ -27,6 +27,9 @@ struct VerdictRule {
   // SAME: the interval lies within this of 0, or within the noise floor if that is larger; but not beyond
   // assumed_noise, where nothing can be called equal any more.
   double equality_margin = 0.01;
+  // The regress guard: what is deployed must be shown to lose no more than this at any batch that it matters
+  // at. >= equality_margin.
+  double max_loss = 0.02;
   std::int32_t min_samples = 5;  // fewer give no interval: assumed_noise is used
   // For figures that come without repetition: a difference below this is taken as noise. >= equality_margin.
   double assumed_noise = 0.02;
@@ -60,6 +63,15 @@ Effect compare(std::span<const TimedSample> baseline, std::span<const TimedSampl
 // How large an effect can look where there is none: the far end of the interval of an A/A comparison.
 // 0 where it has no interval.
 double noise_floor(const Effect& a_a);
+
+// The two halves of the regress guard. Neither is adjusted for the number of comparisons: an adjustment makes
+// claims rarer, and here the claim that must be earned is that nothing is lost. A setting is deployed only if
+// it passes at every batch, and the chance that one which loses passes everywhere is no larger than at the
+// batch where it loses.
+// The whole interval lies below what counts as SAME.
+bool is_loss(const Effect& effect, double noise, const VerdictRule& rule);
+// The whole interval lies above -max_loss; of a single figure, the figure itself.
+bool excludes_loss(const Effect& effect, const VerdictRule& rule);
 
 // Verdicts of a family of comparisons, p values adjusted by Holm's method. noise[i] is the noise floor that
 // holds for family[i]. Without an interval only a difference beyond assumed_noise means something.

@@ -133,6 +133,76 @@ TEST(Decision, AWinAtOneBatchPaidForElsewhereIsRefused) {
   EXPECT_EQ(decision->next->table.back(), (TableEntry{4, "fixed=2", 2}));
 }
 
+// 30 % better at batches 2 and 4 with 20 samples, 25 % slower at 1 with 5. Among as many comparisons as these
+// five samples cannot make the loss SLOWER; it is a loss all the same.
+TEST(Decision, AClearLossOfFewSamplesIsRefusedThoughItsVerdictIsUndecided) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Measured measured(seed);
+    measured.input.deployed = "target-ctas=512";
+    for (const std::int32_t batch : {1, 2, 4}) {
+      const int count = batch == 1 ? 5 : 20;
+      measured.add("target-ctas=512", batch, 100.0, 0, count);
+      measured.add("fixed=6", batch, batch == 1 ? 100.0 / 0.75 : 100.0 / 1.3, 6, count);
+      for (const int splits : {1, 2, 3, 4, 5, 7, 8, 9, 10}) {
+        measured.add("fixed=" + std::to_string(splits), batch, 100.0, splits, 20);
+      }
+    }
+    const auto decision = decide(measured.input);
+    ASSERT_TRUE(decision.ok());
+    EXPECT_NE(decision->decision, "fixed=6") << "seed " << seed;
+    const Rejected& rejected = rejected_of(*decision, "fixed=6");
+    EXPECT_EQ(rejected.reason, RejectReason::slower);
+    EXPECT_EQ(rejected.batch, 1);
+    EXPECT_NEAR(rejected.effect, -0.25, 0.01);
+  }
+}
+
+// "Slower nowhere" has to be shown: what may lose 5 % at a batch that matters is measured there first.
+TEST(Decision, ALossThatTheSamplesDoNotExcludeIsMeasuredBeforeItIsServed) {
+  Measured measured = base(71);
+  measured.add("fixed=3", 1, 70.0, 3).add("fixed=3", 2, 120.0, 3);
+  Measured rough(72, 0.05);
+  rough.add("fixed=3", 4, 302.0, 3, 8);
+  measured.input.evidence.push_back(rough.input.evidence.front());
+  measured.input.measured_again = {2, 4};
+  const auto decision = decide(measured.input);
+  ASSERT_TRUE(decision.ok());
+  EXPECT_TRUE(decision->keeps_deployed) << decision->summary;
+  const Rejected& rejected = rejected_of(*decision, "fixed=3");
+  EXPECT_EQ(rejected.reason, RejectReason::undecided);
+  EXPECT_EQ(rejected.batch, 4);
+  EXPECT_NE(rejected.detail.find("do not exclude a loss beyond 2.0 %"), std::string::npos) << rejected.detail;
+  ASSERT_TRUE(decision->next.has_value());
+  EXPECT_EQ(decision->next->setting, "fixed=3");
+  EXPECT_EQ(decision->next->table, (std::vector<TableEntry>{{4, "fixed=3", 3}}));
+
+  // Measured there as it should be, it is served; and without load there it need not be.
+  Measured measured_well = measured;
+  std::ranges::find(measured_well.input.evidence, 8U, [](const Evidence& e) {
+    return e.samples.size();
+  })->samples.clear();
+  measured_well.add("fixed=3", 4, 300.0, 3);
+  EXPECT_EQ(decide(measured_well.input)->decision, "fixed=3");
+  measured.input.workload = {{1, 1.0}, {2, 1.0}};
+  EXPECT_EQ(decide(measured.input)->decision, "fixed=3");
+}
+
+// A table has an entry for every batch, so it answers for every batch.
+TEST(Decision, ATableMayLoseNowhereEvenWithoutWeight) {
+  Measured measured = base(73);
+  measured.add("fixed=3", 1, 80.0, 3).add("fixed=5", 4, 270.0, 5);
+  const std::string table(kPerBatchTable);
+  measured.add(table, 1, 80.0, 3).add(table, 2, 166.0, 2).add(table, 4, 310.0, 5);
+  measured.input.table = {{1, "fixed=3", 3}, {2, "fixed=2", 2}, {4, "fixed=5", 5}};
+  measured.input.measured_again = {1, 2, 4};
+  measured.input.workload = {{1, 1.0}, {2, 1.0}};
+  const auto decision = decide(measured.input);
+  ASSERT_TRUE(decision.ok());
+  EXPECT_TRUE(decision->keeps_deployed) << decision->summary;
+  EXPECT_EQ(rejected_of(*decision, table).reason, RejectReason::slower);
+  EXPECT_EQ(rejected_of(*decision, table).batch, 4);
+}
+
 TEST(Decision, ALossWithoutWeightDoesNotRefuse) {
   Measured measured = base(52);
   measured.add("fixed=3", 1, 90.0, 3).add("fixed=3", 2, 160.0, 3).add("fixed=3", 4, 310.0, 3);
