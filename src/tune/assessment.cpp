@@ -77,14 +77,26 @@ std::optional<Rejected> regression(const JudgedEvidence& evidence, const Verdict
 }
 
 std::optional<Rejected> unmeasured(const JudgedEvidence& evidence, std::string_view setting) {
+  Rejected rejected{.setting = std::string(setting),
+                    .reason = RejectReason::not_measured,
+                    .batch = 0,
+                    .effect = 0.0,
+                    .detail = ""};
   for (const std::int32_t batch : evidence.batches()) {
     const JudgedCell* cell = evidence.find(setting, batch);
     if (cell != nullptr && cell->usable()) continue;
-    return Rejected{.setting = std::string(setting),
-                    .reason = RejectReason::not_measured,
-                    .batch = batch,
-                    .effect = 0.0,
-                    .detail = fmt::format("never measured at batch {}, which it would serve", batch)};
+    rejected.batch = batch;
+    rejected.detail = fmt::format("never measured at batch {}, which it would serve", batch);
+    return rejected;
+  }
+  for (const std::int32_t batch : batches_without_deployed(evidence)) {
+    if (!matters(evidence, setting, batch)) continue;
+    rejected.batch = batch;
+    rejected.detail = fmt::format(
+        "the deployed setting was never measured at batch {}, so nothing says that this one loses nothing "
+        "there",
+        batch);
+    return rejected;
   }
   return std::nullopt;
 }
@@ -139,6 +151,15 @@ std::optional<Rejected> gainless(const JudgedEvidence& evidence, std::string_vie
 }  // namespace
 
 std::string percent(double effect) { return fmt::format("{:+.1f} %", effect * 100.0); }
+
+std::vector<std::int32_t> batches_without_deployed(const JudgedEvidence& evidence) {
+  std::vector<std::int32_t> batches;
+  for (const std::int32_t batch : evidence.batches()) {
+    const JudgedCell* deployed = evidence.deployed(batch);
+    if (deployed == nullptr || !deployed->usable()) batches.push_back(batch);
+  }
+  return batches;
+}
 
 std::vector<std::int32_t> unguarded_batches(const JudgedEvidence& evidence, const VerdictRule& rule,
                                             std::string_view setting) {

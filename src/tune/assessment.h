@@ -26,6 +26,9 @@ Assessment assess(const JudgedEvidence& evidence, const DecisionInput& input, co
 std::vector<std::int32_t> unguarded_batches(const JudgedEvidence& evidence, const VerdictRule& rule,
                                             std::string_view setting);
 
+// The batches at which there is nothing to compare with.
+std::vector<std::int32_t> batches_without_deployed(const JudgedEvidence& evidence);
+
 // "+5.4 %"
 std::string percent(double effect);
 

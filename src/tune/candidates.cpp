@@ -13,6 +13,13 @@ namespace {
 // Up to here every split count is looked at; beyond, one for each length that the longest share can have.
 constexpr std::int64_t kExhaustiveTiles = 32;
 
+Setting fixed_setting(std::int64_t num_splits) {
+  Setting setting;
+  setting.kind = PolicyKind::fixed;
+  setting.value = num_splits;
+  return setting;
+}
+
 class CandidateSet {
  public:
   CandidateSet(const DeviceSpec& device, const KernelSpec& kernel, const DecodeShape& shape,
@@ -56,6 +63,14 @@ class CandidateSet {
     return plan.ok() ? std::optional<std::int64_t>(wave_stats(*plan).num_splits) : std::nullopt;
   }
 
+  // Whether it cuts every row as fixed=N does, whatever it is called.
+  bool is_even(const Candidate& candidate) const {
+    PlanRequest request = request_;
+    request.setting = fixed_setting(candidate.waves.num_splits);
+    const auto plan = make_plan(request);
+    return plan.ok() && same_work(*plan, candidate.plan);
+  }
+
   std::int64_t longest_row_tiles() const {
     return num_kv_tiles(request_.shape.topk, request_.shape.extra_topk, request_.kernel.kv_tile);
   }
@@ -67,13 +82,6 @@ class CandidateSet {
   PlanRequest request_;
   std::vector<Candidate> candidates_;
 };
-
-Setting fixed_setting(std::int64_t num_splits) {
-  Setting setting;
-  setting.kind = PolicyKind::fixed;
-  setting.value = num_splits;
-  return setting;
-}
 
 void add_policy_picks(CandidateSet& set, const CandidateOptions& options) {
   for (const PolicyInfo& policy : all_policies()) {
@@ -131,9 +139,7 @@ void add_model_picks(CandidateSet& set) {
 void add_neighbours(CandidateSet& set) {
   std::vector<std::int64_t> picks;
   for (const Candidate& candidate : set.all()) {
-    if (candidate.is_protected() && candidate.setting.kind == PolicyKind::fixed) {
-      picks.push_back(candidate.setting.value);
-    }
+    if (candidate.is_protected() && set.is_even(candidate)) picks.push_back(candidate.waves.num_splits);
   }
   const std::int64_t most = std::clamp<std::int64_t>(set.longest_row_tiles(), 1, kMaxNumSplits);
   for (const std::int64_t pick : picks) {

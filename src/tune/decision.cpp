@@ -118,9 +118,29 @@ std::optional<NextMeasurement> more_samples(const JudgedEvidence& evidence, cons
   return next;
 }
 
+// The deployed setting where it lacks and a setting gains elsewhere: without it no batch of these can be
+// judged.
+std::optional<NextMeasurement> missing_deployed(const JudgedEvidence& evidence, const DecisionInput& input,
+                                                const std::vector<Assessment>& assessments) {
+  const std::vector<std::int32_t> batches = batches_without_deployed(evidence);
+  const bool would_help = std::ranges::any_of(assessments, [](const Assessment& a) {
+    return a.gain > 0.0 && a.rejected && a.rejected->reason == RejectReason::not_measured;
+  });
+  if (batches.empty() || !would_help) return std::nullopt;
+  NextMeasurement next{
+      .setting = input.deployed,
+      .table = {},
+      .reason = fmt::format("deployed, but never measured at batch {}: nothing can be compared "
+                            "there",
+                            batches.front())};
+  for (const std::int32_t batch : batches) next.table.push_back({batch, input.deployed, 0});
+  return next;
+}
+
 std::optional<NextMeasurement> next_measurement(const JudgedEvidence& evidence, const DecisionInput& input,
                                                 const std::vector<Assessment>& assessments,
                                                 const Decision& decision) {
+  if (auto next = missing_deployed(evidence, input, assessments)) return next;
   if (auto next = more_samples(evidence, input, assessments, decision.weighted_gain)) return next;
   const std::vector<TableEntry> best = best_table(evidence, input.rule);
   const bool measured_as_whole = evidence.find(kPerBatchTable, evidence.batches().front()) != nullptr;

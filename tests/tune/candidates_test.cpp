@@ -152,8 +152,8 @@ TEST(Candidates, TheModelDropsWhatItFindsFarWorse) {
   EXPECT_EQ(bench.candidates().size(), 10U);
 }
 
-// On an H200 a model that knows nothing of clusters ranked 7 of 20 splits behind ten others: it was the best by
-// 11 %, and was not timed.
+// On an H200 a model that knows nothing of clusters ranked 7 of 20 splits behind ten others: it was the best
+// by 11 %, and was not timed.
 TEST(Candidates, RankAloneHidesNoSplitCountOfAnOrdinaryRow) {
   Bench bench;
   bench.kernel.kv_tile = 32;  // 20 tiles
@@ -165,6 +165,18 @@ TEST(Candidates, RankAloneHidesNoSplitCountOfAnOrdinaryRow) {
   for (int count = 1; count <= 20; ++count) {
     EXPECT_TRUE(has_alias(candidates, "fixed=" + std::to_string(count))) << count;
   }
+}
+
+// Of long rows not every count is looked at, and a policy's even split keeps the policy's name.
+TEST(Candidates, APickThatIsNoFixedSettingHasNeighboursToo) {
+  Bench bench;
+  bench.shape.batch = 1;
+  bench.shape.extra_topk = 8192;  // 130 tiles
+  bench.options.deployed = *parse_setting("target-ctas=30");
+  const auto candidates = bench.candidates();
+  EXPECT_EQ(splits_of(candidates.front().plan), 30);
+  EXPECT_TRUE(has_alias(candidates, "fixed=29"));
+  EXPECT_TRUE(has_alias(candidates, "fixed=31"));
 }
 
 TEST(Candidates, LongRowsGiveOneCountForEachLongestShare) {

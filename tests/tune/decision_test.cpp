@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
 #include <cmath>
 #include <limits>
 #include <random>
@@ -185,6 +184,23 @@ TEST(Decision, ALossThatTheSamplesDoNotExcludeIsMeasuredBeforeItIsServed) {
   EXPECT_EQ(decide(measured_well.input)->decision, "fixed=3");
   measured.input.workload = {{1, 1.0}, {2, 1.0}};
   EXPECT_EQ(decide(measured.input)->decision, "fixed=3");
+}
+
+// Where the deployed setting was not measured nothing can be compared: that is no "slower nowhere".
+TEST(Decision, ABatchWithoutTheDeployedSettingIsMeasuredFirst) {
+  Measured measured = base(74);
+  std::erase_if(measured.input.evidence,
+                [&](const Evidence& e) { return e.setting == measured.input.deployed && e.batch == 4; });
+  measured.add("fixed=3", 1, 70.0, 3).add("fixed=3", 2, 120.0, 3).add("fixed=3", 4, 500.0, 3);
+  const auto decision = decide(measured.input);
+  ASSERT_TRUE(decision.ok());
+  EXPECT_TRUE(decision->keeps_deployed) << decision->summary;
+  const Rejected& rejected = rejected_of(*decision, "fixed=3");
+  EXPECT_EQ(rejected.reason, RejectReason::not_measured);
+  EXPECT_EQ(rejected.batch, 4);
+  ASSERT_TRUE(decision->next.has_value());
+  EXPECT_EQ(decision->next->setting, measured.input.deployed);
+  EXPECT_EQ(decision->next->table, (std::vector<TableEntry>{{4, measured.input.deployed, 0}}));
 }
 
 // A table has an entry for every batch, so it answers for every batch.
