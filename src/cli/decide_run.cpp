@@ -60,6 +60,18 @@ Result<std::vector<Proposal>> parse_proposals(const std::vector<std::string>& te
   return proposals;
 }
 
+// What the records name without a figure is proposed by them.
+std::vector<Proposal> take_proposals(std::vector<Evidence>& evidence) {
+  std::vector<Proposal> proposals;
+  for (const Evidence& item : evidence) {
+    if (!item.samples.empty()) continue;
+    proposals.push_back(
+        {.setting = item.setting, .batch = item.batch, .source = "the records", .num_splits = 0});
+  }
+  std::erase_if(evidence, [](const Evidence& item) { return item.samples.empty(); });
+  return proposals;
+}
+
 // What is known of a setting whatever it ran on: fixed=N says its splits itself. 0 = unknown.
 std::int32_t splits_said(const std::string& text) {
   const Result<Setting> setting = parse_unmeasured_setting(text);
@@ -214,11 +226,12 @@ Result<JudgedRecords> judge_records(const DecideOptions& options) {
   Result<std::vector<Evidence>> evidence = read_records(options.records);
   if (!evidence.ok()) return evidence.status();
   judged.input.evidence = *std::move(evidence);
+  judged.input.proposals = take_proposals(judged.input.evidence);
   judged.input.deployed = options.deployed;
   judged.foreign = foreign_settings(judged.input.evidence);
   Result<std::vector<Proposal>> proposals = parse_proposals(options.proposals);
   if (!proposals.ok()) return proposals.status();
-  judged.input.proposals = *std::move(proposals);
+  std::ranges::move(*proposals, std::back_inserter(judged.input.proposals));
   add_said_splits(judged.input);
   WAVEFILL_RETURN_IF_ERROR(add_plans(options, judged.input));
   if (!options.measured_again.empty()) {

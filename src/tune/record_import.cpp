@@ -28,6 +28,7 @@ struct Record {
   std::int64_t batch = 0;
   std::optional<double> tokens_per_s;
   std::optional<double> us;
+  bool is_blank = false;  // the figure's place is there and empty: proposed, not measured
 };
 
 template <typename... Args>
@@ -58,6 +59,10 @@ class Collector {
     if (record.batch < 1 || record.batch > kMaxBatch) {
       return bad_line(line, "batch is {}; allowed: 1..{}", record.batch, kMaxBatch);
     }
+    if (record.is_blank && !record.us && !record.tokens_per_s) {
+      evidence_for(record);
+      return {};
+    }
     if (record.us.has_value() == record.tokens_per_s.has_value()) {
       return bad_line(line, "{} of us and tokens_per_s; allowed: one", record.us ? "both" : "none");
     }
@@ -78,7 +83,10 @@ class Collector {
   }
 
   Result<std::vector<Evidence>> take() {
-    if (evidence_.empty()) return make_status(StatusCode::corrupt_data, "there is no record");
+    if (std::ranges::all_of(evidence_, [](const Evidence& item) { return item.samples.empty(); })) {
+      return make_status(StatusCode::corrupt_data, "there is no record{}",
+                         evidence_.empty() ? "" : " with a figure");
+    }
     return std::move(evidence_);
   }
 
@@ -209,6 +217,8 @@ Result<Record> read_row(std::size_t line, const Columns& columns, const std::vec
   record.batch = *batch;
   const bool has_us = columns.us >= 0;
   const std::string text = field(has_us ? columns.us : columns.tokens_per_s);
+  record.is_blank = text.empty();
+  if (record.is_blank) return record;
   const auto figure = parse_figure(line, has_us ? "us" : "tokens_per_s", text);
   if (!figure.ok()) return figure.status();
   (has_us ? record.us : record.tokens_per_s) = *figure;
@@ -237,10 +247,12 @@ Result<Record> read_object(std::size_t line, std::string_view text) {
       record.tokens_per_s = value.get<double>();
     } else if (name == "us" && value.is_number()) {
       record.us = value.get<double>();
+    } else if ((name == "us" || name == "tokens_per_s") && value.is_null()) {
+      record.is_blank = true;
     } else {
-      return bad_line(line,
-                      "{} is {}; allowed: setting (text), batch (integer), and tokens_per_s or us (number)",
-                      quote_text(name), shown(value));
+      return bad_line(
+          line, "{} is {}; allowed: setting (text), batch (integer), and tokens_per_s or us (number or null)",
+          quote_text(name), shown(value));
     }
   }
   return record;

@@ -133,6 +133,17 @@ TEST_F(Decide, WhatSomebodyProposesIsRefusedUntilMeasured) {
             "slower");  // measured: judged, not refused unseen
 }
 
+TEST_F(Decide, WhatTheRecordsNameWithoutAFigureIsNeverServed) {
+  write(std::string(kStory) + "fixed=8,96,\n");
+  const json decision = decided("--deployed target-ctas=512 --workload 48-80");
+  EXPECT_EQ(decision["decision"], "target-ctas=512");
+  const json rejected = rejected_of(decision, "fixed=8");
+  EXPECT_EQ(rejected["reason"], "not_measured");
+  EXPECT_EQ(rejected["batch"], 96);
+  EXPECT_EQ(rejected["num_splits"], 8);
+  EXPECT_EQ(rejected["detail"], "fixed=8 was proposed by the records for batch 96, but never measured there");
+}
+
 TEST_F(Decide, KnowingTheGpuAProposalHasItsSplitsAndStandsOnce) {
   write(kStory);
   const json decision =

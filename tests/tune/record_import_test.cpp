@@ -115,7 +115,7 @@ TEST(RecordImport, BadCsvNamesTheLineAndWhatIsAllowed) {
       {"setting,batch,us\nx,-1,2\n", "line 2: batch is '-1'"},
       {"setting,batch,us\nx,1.5,2\n", "line 2: batch is '1.5'"},
       {"setting,batch,us\nx,99999999999999999999,2\n", "line 2: batch is"},
-      {"setting,batch,us\nx,1,\n", "line 2: us is ''"},
+      {"setting,batch,us\nx,1,\n", "there is no record with a figure"},
       {"setting,batch,us\nx,1,0\n", "line 2: us is 0"},
       {"setting,batch,us\nx,1,-3\n", "line 2: us is -3"},
       {"setting,batch,us\nx,1,nan\n", "line 2: us is nan"},
@@ -136,6 +136,23 @@ TEST(RecordImport, BadCsvNamesTheLineAndWhatIsAllowed) {
     EXPECT_EQ(evidence.status().code(), StatusCode::corrupt_data) << text;
     EXPECT_NE(evidence.status().message().find(message), std::string::npos)
         << text << "\n-> " << evidence.status().message();
+  }
+}
+
+// An empty figure is what somebody proposes and nobody has timed.
+TEST(RecordImport, AnEmptyFigureIsEvidenceWithoutSamples) {
+  const auto csv = parse_records_csv("setting,batch,us\nfixed=2,4,10\nfixed=8,4,\nfixed=2,8,\nfixed=2,8,5\n");
+  const auto json = parse_records_jsonl(
+      "{\"setting\": \"fixed=2\", \"batch\": 4, \"us\": 10}\n{\"setting\": \"fixed=8\", \"batch\": 4, "
+      "\"us\": null}\n"
+      "{\"setting\": \"fixed=2\", \"batch\": 8, \"us\": 5}\n");
+  for (const auto& records : {csv, json}) {
+    ASSERT_TRUE(records.ok()) << records.status().message();
+    ASSERT_EQ(records->size(), 3U);
+    EXPECT_EQ((*records)[0].samples.size(), 1U);
+    EXPECT_EQ((*records)[1].setting, "fixed=8");
+    EXPECT_TRUE((*records)[1].samples.empty());
+    EXPECT_EQ((*records)[2].samples.size(), 1U) << "measured after all";
   }
 }
 
