@@ -41,12 +41,16 @@ Status check_comparable(const BenchBase& base, const std::string& title, const B
   return {};
 }
 
+// However busy a machine is, medians of two runs that differ by more than this are not one and the same.
+constexpr double kMostNoise = 0.10;
+
+// By how much the medians of two runs of the same may differ: no more than the samples of one run do.
 double session_noise(std::vector<double> samples_us, const VerdictRule& rule) {
   if (std::ssize(samples_us) < rule.min_samples) return 0.0;  // without an interval, assumed_noise holds
   std::ranges::sort(samples_us);
   const std::size_t tail = samples_us.size() / 10;
   const double range_us = samples_us[samples_us.size() - 1 - tail] - samples_us[tail];
-  return range_us / 2.0 / median(samples_us);
+  return std::min(range_us / 2.0 / median(samples_us), kMostNoise);
 }
 
 // Rows of the base that this run does not have.

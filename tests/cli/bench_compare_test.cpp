@@ -145,6 +145,22 @@ std::string base_text(const std::string& row) {
   return R"({"title": "t", "device": "d", "kernel": "k", "timing": "g", "results": [)" + row + "]}";
 }
 
+// Samples that reach from a third to three times their median say nothing against a run four times as slow.
+TEST(BenchCompare, ABusyMachineHidesNoLargeRegression) {
+  BenchBase base = base_of({100}, 0.0, 1);
+  BenchResult result = result_of({400}, 0.0, 1);
+  for (std::size_t i = 0; i < 200; ++i) {
+    const double stretch = i % 5 == 0 ? 3.0 : i % 5 == 1 ? 0.3 : 1.0;
+    base.rows[0].samples_us.resize(200);
+    result.rows[0].samples_us.resize(200);
+    base.rows[0].samples_us[i] = 100.0 * stretch + static_cast<double>(i % 7);
+    result.rows[0].samples_us[i] = 400.0 * stretch + static_cast<double>(i % 11);
+  }
+  const auto comparison = compare_with_base(base, "t", result, 0.02, {});
+  ASSERT_TRUE(comparison.ok()) << comparison.status().message();
+  EXPECT_EQ(comparison->regressions(), 1);
+}
+
 TEST(BenchCompare, ADamagedBaseIsNamed) {
   const std::string good = R"({"batch": 1, "setting": "x", "samples_us": [1]})";
   const std::pair<std::string, const char*> cases[] = {
