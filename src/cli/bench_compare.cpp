@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "cli/verdict_text.h"
 #include "core/errors.h"
@@ -56,26 +57,23 @@ double session_noise(std::vector<double> samples_us, const VerdictRule& rule) {
 // Rows of the base that this run does not have.
 void add_missing(const BenchBase& base, const BenchResult& result, const CompareScope& scope,
                  BenchComparison& comparison) {
-  std::vector<std::int32_t> left_out;
+  std::set<std::int32_t> left_out;
   for (const BenchBase::Row& then : base.rows) {
     const auto same_batch = [&](const BenchRow& row) { return row.batch == then.batch; };
     const auto same_row = [&](const BenchRow& row) { return same_batch(row) && row.setting == then.setting; };
     if (std::ranges::any_of(result.rows, same_row)) continue;
     const bool has_batch = std::ranges::any_of(result.rows, same_batch);
     if (!has_batch && scope.names_batches) {
-      if (left_out.empty() || left_out.back() != then.batch) left_out.push_back(then.batch);
+      left_out.insert(then.batch);
     } else if (has_batch && scope.names_settings) {
       comparison.notes.push_back(
-          fmt::format("not compared: {} at batch {} is in the base, and not among the "
-                      "settings named",
+          fmt::format("not compared: {} at batch {} is in the base, and not among the settings named",
                       then.setting, then.batch));
     } else {
       comparison.missing.push_back({.batch = then.batch, .setting = then.setting});
     }
   }
   if (left_out.empty()) return;
-  std::ranges::sort(left_out);
-  left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
   comparison.notes.push_back(
       fmt::format("not compared: batch {} of the base, which --batch leaves out", fmt::join(left_out, ",")));
 }

@@ -53,8 +53,9 @@ struct CompareScope {
 // for. The runs were not interleaved, so a loss smaller than machines drift by from day to day must not
 // count; max_loss says how much that is where the samples do not. Noise: a machine that is busy in one run
 // and not in the other makes their medians as different as samples within a run are. So it is half the range
-// of the middle 80 % of the samples, over their median, of the run in which that is larger. Errors: mismatch
-// (another device, shape or timing: figures that may not be compared), invalid_argument (nothing in common).
+// of the middle 80 % of the samples, over their median, of the run in which that is larger, and at most 10 %.
+// Errors: mismatch (another device, shape or timing: figures that may not be compared), invalid_argument
+// (nothing in common).
 Result<BenchComparison> compare_with_base(const BenchBase& base, const std::string& title,
                                           const BenchResult& result, double max_loss,
                                           const CompareScope& scope);

@@ -25,12 +25,9 @@ std::string throughput_explanation(const ThroughputFigure& figure) {
       static_cast<std::size_t>(std::ranges::count(figure.curves, CurveRole::other, &Curve::role));
   std::string text =
       "Query tokens per second of one attention call. Shaded: 95 % intervals. Dotted lines are wave edges of "
-      "the "
-      "chosen setting, whose waves are as full as the bars beneath show. What was confirmed is shown as it "
-      "was "
-      "confirmed, as in the table; the rest as the search saw it. A curve has a gap where its setting was "
-      "not "
-      "measured.";
+      "the chosen setting, whose waves are as full as the bars beneath show. What was confirmed is shown as "
+      "it was confirmed, as in the table; the rest as the search saw it. A curve has a gap where its setting "
+      "was not measured.";
   if (others > kOtherStyles) {
     text +=
         fmt::format(" {} of the curves are drawn faintly: point at one for its name.", others - kOtherStyles);

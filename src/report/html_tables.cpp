@@ -53,7 +53,7 @@ std::string dips_table(const Report& report) {
                                              {"Likely cause", "left"},
                                              {"Deployed falls too", "left"},
                                              {"Measured again", "left"}});
-  for (const ThroughputDip& dip : report.dips) {
+  for (const Dip& dip : report.dips) {
     const auto batch_html = [&](std::int32_t batch) {
       return linked_html(judged_id(report, dip.setting, batch), std::to_string(batch));
     };

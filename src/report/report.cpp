@@ -125,17 +125,6 @@ KernelRow kernel_row_of(const KernelResult& result) {
   return row;
 }
 
-ThroughputDip dip_of(const Dip& dip) {
-  return {.setting = dip.setting,
-          .batch_before = dip.batch_before,
-          .batch = dip.batch,
-          .effect = dip.effect,
-          .introduced = dip.introduced,
-          .measured_again = dip.measured_again,
-          .out_of_time = dip.out_of_time,
-          .cause = dip.cause};
-}
-
 std::string time_text(std::int64_t unix_us) {
   const auto seconds = static_cast<std::time_t>(unix_us / 1'000'000);
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(seconds));
@@ -193,7 +182,7 @@ Report make_report(const TuneRequest& request, const TuneResult& result, const R
   for (const KernelResult& kernel : result.kernels) report.kernels.push_back(kernel_row_of(kernel));
   for (const BatchResult& batch : result.batches) report.batches.push_back(batch_of(request, batch, result));
   for (const Rejected& rejected : result.decision.rejected) report.rejected.push_back(rejected_of(rejected));
-  for (const Dip& dip : result.decision.dips) report.dips.push_back(dip_of(dip));
+  report.dips = result.decision.dips;
   for (const EnvironmentField& field : result.environment.fields) {
     report.environment.emplace_back(field.name, field.value);
   }

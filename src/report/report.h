@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tune/decision.h"
 #include "wavefill/shape.h"
 
 namespace wavefill {
@@ -106,18 +107,6 @@ struct RejectedSetting {
   std::string detail;
 };
 
-// Throughput that falls from one batch to the next larger one.
-struct ThroughputDip {
-  std::string setting;
-  std::int32_t batch_before = 0;
-  std::int32_t batch = 0;
-  double effect = 0.0;          // < 0
-  bool introduced = false;      // the deployed setting does not fall there as far
-  bool measured_again = false;  // both batches, and it was still there
-  bool out_of_time = false;     // towards a batch that the budget was too small for
-  std::string cause;            // "wave edge: 1 -> 2 waves"
-};
-
 // What a policy costs against the best setting measured at each batch.
 struct PolicyRegret {
   std::string setting;
@@ -174,7 +163,7 @@ struct Report {
   std::string next;  // what to measure next; may be empty
   std::vector<Batch> batches;
   std::vector<RejectedSetting> rejected;
-  std::vector<ThroughputDip> dips;
+  std::vector<Dip> dips;
   std::vector<PolicyRegret> regrets;  // the chosen first
   ModelFit fit;
   std::vector<std::pair<std::string, std::string>> environment;

@@ -92,7 +92,7 @@ Json json_of(const RejectedSetting& rejected) {
           {"detail", rejected.detail}};
 }
 
-Json json_of(const ThroughputDip& dip) {
+Json json_of(const Dip& dip) {
   return {{"setting", dip.setting},
           {"batch_before", dip.batch_before},
           {"batch", dip.batch},

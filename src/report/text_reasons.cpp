@@ -64,7 +64,7 @@ std::string dips_text(const Report& report, const TerminalStyle& style) {
                    {"deployed too", Align::left},
                    {"measured again", Align::left}});
   std::size_t shown = 0;
-  for (const ThroughputDip& dip : report.dips) {
+  for (const Dip& dip : report.dips) {
     if (dip.setting != report.decision && dip.setting != report.deployed) continue;
     ++shown;
     table.add_row({label_of(report, dip.setting), std::to_string(dip.batch_before), std::to_string(dip.batch),

@@ -93,8 +93,8 @@ std::optional<Rejected> unmeasured(const JudgedEvidence& evidence, std::string_v
     if (!matters(evidence, setting, batch)) continue;
     rejected.batch = batch;
     rejected.detail = fmt::format(
-        "the deployed setting was never measured at batch {}, so nothing says that this one loses nothing "
-        "there",
+        "the deployed setting was never measured at batch {}, "
+        "so nothing says that this one loses nothing there",
         batch);
     return rejected;
   }

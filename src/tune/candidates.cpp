@@ -65,6 +65,7 @@ class CandidateSet {
 
   // Whether it cuts every row as fixed=N does, whatever it is called.
   bool is_even(const Candidate& candidate) const {
+    if (candidate.setting.kind == PolicyKind::fixed) return true;
     PlanRequest request = request_;
     request.setting = fixed_setting(candidate.waves.num_splits);
     const auto plan = make_plan(request);

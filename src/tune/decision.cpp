@@ -130,8 +130,7 @@ std::optional<NextMeasurement> missing_deployed(const JudgedEvidence& evidence, 
   NextMeasurement next{
       .setting = input.deployed,
       .table = {},
-      .reason = fmt::format("deployed, but never measured at batch {}: nothing can be compared "
-                            "there",
+      .reason = fmt::format("deployed, but never measured at batch {}: nothing can be compared there",
                             batches.front())};
   for (const std::int32_t batch : batches) next.table.push_back({batch, input.deployed, 0});
   return next;

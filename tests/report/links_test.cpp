@@ -157,14 +157,14 @@ TEST(Links, AFallOfThroughputLeadsToBothSides) {
     report.batches.push_back(std::move(falling));
   }
   const auto dip = [](const std::string& setting, double before_us, double after_us) {
-    return ThroughputDip{.setting = setting,
-                         .batch_before = 1,
-                         .batch = 2,
-                         .effect = 2.0 / after_us * before_us - 1.0,
-                         .introduced = true,
-                         .measured_again = false,
-                         .out_of_time = false,
-                         .cause = "unknown"};
+    return Dip{.setting = setting,
+               .batch_before = 1,
+               .batch = 2,
+               .effect = 2.0 / after_us * before_us - 1.0,
+               .introduced = true,
+               .measured_again = false,
+               .out_of_time = false,
+               .cause = "unknown"};
   };
   report.dips = {dip("fixed=2", 80.0, 200.0), dip("measured", 72.0, 220.0)};
   const Page page(to_html(report));
