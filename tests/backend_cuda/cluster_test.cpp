@@ -50,15 +50,7 @@ class ClusterTest : public GpuTest {
 
   static SplitPlan plan(const KernelSpec& kernel, const DecodeShape& shape, int splits,
                         bool batch_invariant) {
-    return make_plan({.device = backend().device(),
-                      .kernel = kernel,
-                      .shape = shape,
-                      .lengths = {},
-                      .extra_lengths = {},
-                      .setting = parse_setting(fmt::format("fixed={}", splits)).value(),
-                      .cost_model = {},
-                      .batch_invariant = batch_invariant})
-        .value();
+    return full_plan(kernel, shape, fmt::format("fixed={}", splits), batch_invariant);
   }
 
   // How many kernels the call is, its outputs written by a replay of them.

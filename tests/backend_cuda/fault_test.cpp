@@ -169,15 +169,7 @@ TEST_F(FaultTest, RowHasTheSameBitsAloneAndInItsBatch) {
   const auto run = [&](int batch, const KernelSpec& kernel) {
     DecodeShape shape = c.shape;
     shape.batch = batch;
-    const SplitPlan split = make_plan({.device = backend().device(),
-                                       .kernel = kernel,
-                                       .shape = shape,
-                                       .lengths = {},
-                                       .extra_lengths = {},
-                                       .setting = parse_setting("efficiency").value(),
-                                       .cost_model = {},
-                                       .batch_invariant = true})
-                                .value();
+    const SplitPlan split = full_plan(kernel, shape, "efficiency", true);
     const DeviceBuffer workspace(backend().workspace_bytes(split));
     DecodeArgs args = device.args();
     args.shape = shape;
@@ -226,15 +218,7 @@ TEST_F(FaultTest, NanOfATokenReachesItsRowAndNoOther) {
       check_cuda(cudaMemset(at, byte, 1));
       for (const KernelSpec& kernel : backend().kernels()) {
         if (!backend().supports(kernel, c.shape).ok()) continue;
-        const SplitPlan plan = make_plan({.device = backend().device(),
-                                          .kernel = kernel,
-                                          .shape = c.shape,
-                                          .lengths = {},
-                                          .extra_lengths = {},
-                                          .setting = parse_setting("fixed=1").value(),
-                                          .cost_model = {},
-                                          .batch_invariant = false})
-                                   .value();
+        const SplitPlan plan = full_plan(kernel, c.shape, "fixed=1");
         ASSERT_TRUE(backend().run(plan, device.args(), nullptr).ok());
         device.fetch_outputs();
         const auto out = host.out_buffer();

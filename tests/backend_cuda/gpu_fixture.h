@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string_view>
 
 #include "backend_cuda/cuda_backend.h"
 #include "backend_cuda/device_inputs.h"
+#include "wavefill/plan.h"
 
 namespace wavefill::test {
 
@@ -29,6 +31,20 @@ class GpuTest : public ::testing::Test {
   }
 
   static Backend& backend() { return *backend_; }
+
+  // For rows that have all of their tokens.
+  static SplitPlan full_plan(const KernelSpec& kernel, const DecodeShape& shape, std::string_view setting,
+                             bool batch_invariant = false) {
+    return make_plan({.device = backend().device(),
+                      .kernel = kernel,
+                      .shape = shape,
+                      .lengths = {},
+                      .extra_lengths = {},
+                      .setting = parse_setting(setting).value(),
+                      .cost_model = {},
+                      .batch_invariant = batch_invariant})
+        .value();
+  }
 
  private:
   static inline std::unique_ptr<Backend> backend_;

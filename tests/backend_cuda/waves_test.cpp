@@ -2,10 +2,6 @@
 // fp64 oracle.
 #include <gtest/gtest.h>
 
-#include <string>
-
-#include <fmt/format.h>
-
 #include "backend_cuda/gpu_fixture.h"
 #include "oracle/case.h"
 #include "wavefill/plan.h"
@@ -32,22 +28,14 @@ class WavesTest : public GpuTest {
   static void expect_right(const KernelSpec& kernel, const oracle::Case& c, const char* setting) {
     oracle::Inputs host(c);
     DeviceInputs device(host);
-    const auto plan = make_plan({.device = backend().device(),
-                                 .kernel = kernel,
-                                 .shape = c.shape,
-                                 .lengths = {},
-                                 .extra_lengths = {},
-                                 .setting = parse_setting(setting).value(),
-                                 .cost_model = {},
-                                 .batch_invariant = false});
-    ASSERT_TRUE(plan.ok()) << plan.status().message();
-    const DeviceBuffer workspace(backend().workspace_bytes(*plan));
+    const SplitPlan plan = full_plan(kernel, c.shape, setting);
+    const DeviceBuffer workspace(backend().workspace_bytes(plan));
     DecodeArgs args = device.args();
     args.workspace = workspace.as();
     args.workspace_size_bytes = workspace.bytes();
     device.poison_outputs();
     check_cuda(cudaDeviceSynchronize());
-    ASSERT_TRUE(backend().run(*plan, args, nullptr).ok());
+    ASSERT_TRUE(backend().run(plan, args, nullptr).ok());
     check_cuda(cudaDeviceSynchronize());
     const auto comparison = oracle::compare(oracle::reference(host.args()), device.fetch_outputs());
     EXPECT_TRUE(comparison.passed) << kernel.name << ", " << setting << ", " << c.shape.batch
