@@ -209,7 +209,8 @@ class SplitItem {
     }
     named_barrier<C::kComputeThreads>();
     stage_output<C>(end.partial, o_, shared_, unit_, first_dim, lane());
-    merge_in_cluster<C::kComputeThreads>(params_, end, first_head, thread_, place.request);
+    merge_in_cluster<C::kComputeThreads, 2, kMaxClusterSplits>(params_, end, first_head, thread_,
+                                                               place.request);
   }
 
   const SplitParams& params_;

@@ -9,9 +9,12 @@
 
 #include <cstdint>
 
+#include "backend_cuda/device/block/cluster_merge.cuh"
 #include "backend_cuda/device/block/tile_consumer.cuh"
 #include "backend_cuda/device/block/tile_producer.cuh"
 #include "backend_cuda/device/block/wgmma_config.cuh"
+#include "backend_cuda/device/block/wgmma_output.cuh"
+#include "backend_cuda/device/block/work_items.cuh"
 #include "backend_cuda/device/ptx/grid_dependency.cuh"
 #include "backend_cuda/device/ptx/mbarrier.cuh"
 #include "backend_cuda/device/ptx/setmaxnreg.cuh"
@@ -33,6 +36,32 @@ __device__ __forceinline__ void init_barriers(WgmmaShared<C>& shared) {
     }
   }
   __syncthreads();
+}
+
+// The end of a CTA whose row is a cluster. Of two or three splits a CTA merges more than 20 heads: the
+// producers, who have nothing left to do, take half of them, because a thread meets this code once, cold. Of
+// more splits there are too few heads for that to pay.
+template <class C>
+__device__ __forceinline__ void merge_row(const SplitParams& params, WgmmaShared<C>& shared, int group) {
+  constexpr int kLastOfAll = 3;
+  const bool is_of_all = params.plan.num_splits <= kLastOfAll;
+  if (group >= C::kConsumers) {
+    if (!is_of_all) return;
+    take_registers<C::kLaunchRegisters>();
+  } else {
+    give_registers<C::kLaunchRegisters>();
+  }
+  const PlanItem item = work_item_of_cluster(params.plan);
+  const Quotient request = divide(item.row, params.output.s_q);
+  const int first_head = item.head_tile * C::kHeads;
+  const int thread = static_cast<int>(threadIdx.x);
+  auto& end = cluster_end(shared);
+  if (is_of_all) {
+    merge_in_cluster<C::kThreads, 2, kLastOfAll>(params, end, first_head, thread, request);
+  } else {
+    merge_in_cluster<C::kConsumers * C::kGroupThreads, kLastOfAll + 1, kMaxClusterSplits>(
+        params, end, first_head, thread, request);
+  }
 }
 
 template <class C>
@@ -57,6 +86,7 @@ __global__ void __launch_bounds__(C::kThreads, 1)
     if (!is_plan_static(params)) wait_for_prior_grids();
     TileConsumer<C>(params, shared, group).run();
   }
+  if constexpr (C::kRowIsCluster) merge_row<C>(params, shared, group);
 #endif
 }
 

@@ -196,28 +196,28 @@ class ClusterMerge {
   int thread_;
 };
 
-template <int kSplits, int kHeads, int kUnits, int kThreads>
+template <int kSplits, int kLast, int kThreads, int kHeads, int kUnits>
 __device__ __forceinline__ void merge_splits(int num_splits, const OutputParams& out,
                                              ClusterEnd<kHeads, kUnits>& end, int first_head, int thread,
                                              Quotient request) {
-  if constexpr (kSplits <= kMaxClusterSplits) {
+  if constexpr (kSplits <= kLast) {
     if (num_splits == kSplits) {
       ClusterMerge<kSplits, kHeads, kUnits, kThreads>(out, end, first_head, thread).run(request);
     } else {
-      merge_splits<kSplits + 1, kHeads, kUnits, kThreads>(num_splits, out, end, first_head, thread, request);
+      merge_splits<kSplits + 1, kLast, kThreads>(num_splits, out, end, first_head, thread, request);
     }
   }
 }
 
-// The merge of a row in as many CTAs as it has splits, by kThreads threads of each. Precondition: they, and
-// no others that have not ended, come here once they have written their partials and sink_log2.
-template <int kThreads, int kHeads, int kUnits>
+// The merge of a row in as many CTAs as it has splits, kFirst .. kLast, by kThreads threads of each.
+// Precondition: they, and no others that have not ended, come here once partials and sink_log2 are written.
+template <int kThreads, int kFirst, int kLast, int kHeads, int kUnits>
 __device__ __forceinline__ void merge_in_cluster(const SplitParams& params, ClusterEnd<kHeads, kUnits>& end,
                                                  int first_head, int thread, Quotient request) {
   cluster_arrive();
   cluster_wait();
-  merge_splits<2, kHeads, kUnits, kThreads>(params.plan.num_splits, params.output, end, first_head, thread,
-                                            request);
+  merge_splits<kFirst, kLast, kThreads>(params.plan.num_splits, params.output, end, first_head, thread,
+                                        request);
   cluster_arrive_relaxed();
   cluster_wait();  // until nobody reads this CTA's memory any more
 }

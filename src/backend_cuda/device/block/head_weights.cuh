@@ -36,8 +36,8 @@ class HeadWeights {
     }
   }
 
-  // Adds a tile's scores s, unscaled, to the sums and packs their weights as an A operand; `tokens` describes
-  // the tile as WgmmaShared::tokens does. Returns whether references were raised, by `factor` then.
+  // Makes weights of a tile's scores s, unscaled, adds them to `sum` and packs them as an A operand; `tokens`
+  // describes the tile as WgmmaShared::tokens does. Returns whether references were raised, by `factor` then.
   __device__ __forceinline__ bool weigh(float (&s)[kScores], std::uint32_t (&p)[kSteps][4],
                                         float (&factor)[2], const std::uint32_t (&tokens)[8],
                                         float scale_log2, int lane) {
@@ -60,11 +60,21 @@ class HeadWeights {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         p[step][i] = pack_bf16x2(s[8 * step + 2 * i], s[8 * step + 2 * i + 1]);
+      }
+    }
+    return is_raised;
+  }
+
+  // Adds to `rounded` what weigh() packed. Apart, because nobody waits for it.
+  __device__ __forceinline__ void add_rounded(const std::uint32_t (&p)[kSteps][4]) {
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
         const float2 pair = unpack_bf16x2(p[step][i]);
         rounded[i % 2] += pair.x + pair.y;
       }
     }
-    return is_raised;
   }
 
  private:

@@ -49,9 +49,9 @@ class TileConsumer {
 
  private:
   static constexpr int kScores = HeadWeights<C>::kScores;
-  // Of a tile's scores, this many parts are started before the other group's values are waited for: with
-  // none, the matrix units stand still then; with more, that tile is given back when the next one is full.
-  static constexpr int kFirstParts = 1;
+  // Of a tile's scores, one part is started before the other group's values are waited for: with none, the
+  // matrix units stand still then; with more, that tile is given back when the next one is full. It is given
+  // back before all scores are started: starting a product waits for those before it.
   static constexpr int kOutputs = kValueDim / 8;
   static constexpr std::uint32_t kEightLines = 1024;
 
@@ -123,14 +123,15 @@ class TileConsumer {
 
   __device__ __forceinline__ void do_own_tile(std::int32_t tile) {
     float s[kScores];
-    start_scores<0, kFirstParts>(s, tile);
+    start_scores<0, 1>(s, tile);
     if (tile > 0) add_values_of_other(tile - 1);
-    start_scores<kFirstParts, C::kParts>(s, tile);
+    start_scores<1, 2>(s, tile);
     if (tile > 0) {
       wgmma_wait<1>();
       pin_output();
       release(tile - 1);
     }
+    start_scores<2, C::kParts>(s, tile);
     wgmma_wait<0>();
     pin_registers(s);
     std::uint32_t p[C::kTile / 16][4];
@@ -140,6 +141,7 @@ class TileConsumer {
     publish(p);
     if (tile > 0 && is_raised) multiply_output(factor);
     add_values(p, tile);
+    heads_.add_rounded(p);
     wgmma_wait<0>();
     pin_output();
     release(tile);
@@ -281,8 +283,9 @@ class TileConsumer {
       if (rounded != 0.0F) factor[r] *= __fdividef(sum, rounded);
     }
     if constexpr (C::kRowIsCluster) {
-      cluster_end().weights.sink_log2[own_head] = sink_log2;
-      merge(factor);
+      auto& end = cluster_end(shared_);
+      end.weights.sink_log2[own_head] = sink_log2;
+      stage_partial_rows(o_, factor, end.partial, warp_ * 16, group_, formed_here(lane_));
       return;
     }
     multiply_output(factor);
@@ -302,12 +305,6 @@ class TileConsumer {
     }
   }
 
-  using End = ClusterEnd<C::kHeads, C::kConsumers>;
-  __device__ __forceinline__ End& cluster_end() const {
-    static_assert(sizeof(End) <= sizeof(shared_.tiles));
-    return *reinterpret_cast<End*>(shared_.tiles);
-  }
-
   // Of head `head` of the head tile.
   __device__ __forceinline__ void write_lse_of(const PlanItem& item, Quotient request, int head,
                                                float lse_log2) const {
@@ -315,20 +312,12 @@ class TileConsumer {
     const int of_row = item.head_tile * C::kHeads + head;
     if (of_row >= out.num_heads) return;
     if constexpr (C::kRowIsCluster) {
-      cluster_end().partial.lse[head] = lse_log2;
+      cluster_end(shared_).partial.lse[head] = lse_log2;
     } else if (item.partial_idx < 0) {
       write_lse(out, request, of_row, lse_log2);
     } else {
       out.lse_partial[std::int64_t{item.partial_idx} * out.num_heads + of_row] = lse_log2;
     }
-  }
-
-  __device__ __forceinline__ void merge(const float (&factor)[2]) {
-    const PlanItem item = work_item_of_cluster(params_.plan);  // found again rather than kept
-    const Quotient request = divide(item.row, params_.output.s_q);
-    stage_partial_rows(o_, factor, cluster_end().partial, warp_ * 16, group_, formed_here(lane_));
-    merge_in_cluster<C::kConsumers * C::kGroupThreads>(params_, cluster_end(), item.head_tile * C::kHeads,
-                                                       static_cast<int>(threadIdx.x), request);
   }
 
   const SplitParams& params_;

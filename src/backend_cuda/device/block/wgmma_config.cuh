@@ -31,8 +31,11 @@ struct WgmmaConfig {
   static constexpr int kProducers = 2;
   static constexpr int kThreads = (kConsumers + kProducers) * kGroupThreads;
   // Together 512 for a warp of each group: all registers of an SM.
+  static constexpr int kLaunchRegisters = 65536 / kThreads;
   static constexpr int kConsumerRegisters = 192;
   static constexpr int kProducerRegisters = 64;
+  static_assert(kConsumers * kConsumerRegisters + kProducers * kProducerRegisters ==
+                (kConsumers + kProducers) * kLaunchRegisters);
 
   static constexpr int kChunkDims = 64;
   static constexpr int kChunks = kDims / kChunkDims;

@@ -6,6 +6,7 @@
 #include "backend_cuda/device/block/cluster_merge.cuh"
 #include "backend_cuda/device/block/epilogue.cuh"
 #include "backend_cuda/device/block/lanes.cuh"
+#include "backend_cuda/device/block/wgmma_config.cuh"
 #include "backend_cuda/device/block/work_items.cuh"
 #include "backend_cuda/device/ptx/convert.cuh"
 #include "backend_cuda/device/ptx/global_load.cuh"
@@ -112,6 +113,14 @@ __device__ __forceinline__ float largest_of_head(const float (&o)[2][64], int r)
 #pragma unroll
   for (int i = 0; i < 64; ++i) largest = fmaxf(largest, fabsf(o[i / 32][i % 32 / 2 * 4 + 2 * r + i % 2]));
   return max_of_lanes<4>(largest);
+}
+
+// Where tiles of tokens lay, once they have been read for the last time.
+template <class C>
+__device__ __forceinline__ ClusterEnd<C::kHeads, C::kConsumers>& cluster_end(WgmmaShared<C>& shared) {
+  using End = ClusterEnd<C::kHeads, C::kConsumers>;
+  static_assert(sizeof(End) <= sizeof(shared.tiles));
+  return *reinterpret_cast<End*>(shared.tiles);
 }
 
 // The warp's 16 heads from `first_head` of the head tile on, times their factors, for the CTAs of a cluster;
