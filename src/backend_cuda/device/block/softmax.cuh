@@ -65,7 +65,7 @@ __device__ __forceinline__ void read_scores(float (&x)[SoftmaxPlace<C>::kCount],
     float total[Place::kVector] = {};
 #pragma unroll
     for (int w = 0; w < kSlices; ++w) {
-      const float* part = shared.scores[tile_idx & 1][w] + place.offset(pass);
+      const float* part = shared.scores[tile_idx % C::kScoreBuffers][w] + place.offset(pass);
       if constexpr (Place::kVector == 4) {
         const float4 v = *reinterpret_cast<const float4*>(part);
         total[0] += v.x;
@@ -95,7 +95,7 @@ __device__ __forceinline__ bool write_weights(SplitShared<C>& shared, const Soft
                                               SoftmaxThread<C>& thread,
                                               const float (&x)[SoftmaxPlace<C>::kCount], int tile_idx) {
   using Place = SoftmaxPlace<C>;
-  std::uint16_t* p = shared.p[tile_idx & 1];
+  std::uint16_t* p = shared.p[tile_idx % C::kScoreBuffers];
   bool exceeded = false;
 #pragma unroll
   for (int h = 0; h < Place::kHeadsHere; ++h) thread.tile_sum[h] = 0.0F;
