@@ -71,7 +71,7 @@ class SplitItem {
     if (range.begin + done * range.step >= range.end) return false;
     reset();
     const std::int32_t tiles = begin(done);
-    thread_ = forget(thread_);
+    forget_thread();
     if (tiles > 0) score(0, ring_);
     named_barrier<C::kComputeThreads>();
     run_tiles(tiles);
@@ -81,6 +81,11 @@ class SplitItem {
 
  private:
   __device__ __forceinline__ int lane() const { return thread_ % 32; }
+  // Masked where the loop has room for it: divisions by powers of two need no rounding then.
+  __device__ __forceinline__ void forget_thread() {
+    thread_ = forget(thread_);
+    if constexpr (!C::kHasLoaders) thread_ &= C::kComputeThreads - 1;
+  }
   __device__ __forceinline__ ItemRange items() const {
     if constexpr (C::kRowIsCluster) return items_of_cta<C>(params_.plan);
     return items_of_cta(params_.plan, forget(static_cast<std::int32_t>(blockIdx.x)),
@@ -151,14 +156,14 @@ class SplitItem {
         copier_.wait();
       }
       ring_.advance();
-      if constexpr (C::kRecompute == 2) thread_ = forget(thread_);
+      if constexpr (C::kRecompute == 2) forget_thread();
       if (C::kScoreBuffers == 2 && tile_idx + 1 < tiles) score(tile_idx + 1, ring_);
       if (named_barrier_or<C::kComputeThreads>(exceeded)) raise_references(stage, tile_idx);
 #pragma unroll
       for (int h = 0; h < SoftmaxThread<C>::kHeadsHere; ++h) softmax_.sum[h] += softmax_.tile_sum[h];
       add(stage, tile_idx);
       if constexpr (C::kHasLoaders) mbarrier_arrive(shared_address(&shared_.empty[stage]));
-      if constexpr (C::kRecompute >= 1) thread_ = forget(thread_);
+      if constexpr (C::kRecompute >= 1) forget_thread();
       if constexpr (C::kScoreBuffers == 1) {
         if (tile_idx + 1 < tiles) score(tile_idx + 1, ring_);
         named_barrier<C::kComputeThreads>();

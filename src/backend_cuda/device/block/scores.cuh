@@ -232,31 +232,33 @@ __device__ __forceinline__ void score_tile(SplitShared<C>& shared, const QueryFr
   store_scores<C>(shared, acc, tile_idx, slice, group * C::kTokenFrags, 0, lane);
 }
 
-// 16 tokens of a slice as A operands of all k steps, in the order of k that Q
-// has.
+// 16 tokens of a slice as A operands of all k steps, in the order of k that Q has.
 template <class C>
-__device__ __forceinline__ void load_tokens(std::uint32_t (&a)[C::kKSteps][4], const std::byte* tokens,
-                                            bool is_fp8, int lane) {
+using TokenFragments = std::uint32_t[C::kKSteps][4];
+
+template <class C>
+__device__ __forceinline__ void load_fp8_tokens(TokenFragments<C>& a, const std::byte* tokens, int lane) {
   const int g = lane / 4;
-  const int t = lane % 4;
-  if (is_fp8) {
-    const std::byte* from = tokens + g * kSliceDims + (t ^ swizzle_fp8(g)) * 16;
-    const uint4 low = *reinterpret_cast<const uint4*>(from);
-    const uint4 high = *reinterpret_cast<const uint4*>(from + 8 * kSliceDims);
+  const std::byte* from = tokens + g * kSliceDims + ((lane % 4) ^ swizzle_fp8(g)) * 16;
+  const uint4 low = *reinterpret_cast<const uint4*>(from);
+  const uint4 high = *reinterpret_cast<const uint4*>(from + 8 * kSliceDims);
 #pragma unroll
-    for (int j = 0; j < C::kKSteps; ++j) {
-      a[j][0] = e4m3x2_to_f16x2(word_of(low, j));
-      a[j][1] = e4m3x2_to_f16x2(word_of(high, j));
-      a[j][2] = e4m3x2_to_f16x2(word_of(low, j) >> 16);
-      a[j][3] = e4m3x2_to_f16x2(word_of(high, j) >> 16);
-    }
-    return;
+  for (int j = 0; j < C::kKSteps; ++j) {
+    a[j][0] = e4m3x2_to_f16x2(word_of(low, j));
+    a[j][1] = e4m3x2_to_f16x2(word_of(high, j));
+    a[j][2] = e4m3x2_to_f16x2(word_of(low, j) >> 16);
+    a[j][3] = e4m3x2_to_f16x2(word_of(high, j) >> 16);
   }
+}
+
+template <class C>
+__device__ __forceinline__ void load_bf16_tokens(TokenFragments<C>& a, const std::byte* tokens, int lane) {
+  const int g = lane / 4;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const std::byte* from = tokens + (g * 8 + ((2 * t + half) ^ swizzle_bf16(g))) * 16;
+    const std::byte* from = tokens + (g * 8 + ((2 * (lane % 4) + half) ^ swizzle_bf16(g))) * 16;
     const uint4 low = *reinterpret_cast<const uint4*>(from);
-    const uint4 high = *reinterpret_cast<const uint4*>(from + 8 * 128);
+    const uint4 high = *reinterpret_cast<const uint4*>(from + 8 * kSliceDims * 2);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       a[2 * half + i][0] = word_of(low, 2 * i);
@@ -267,21 +269,11 @@ __device__ __forceinline__ void load_tokens(std::uint32_t (&a)[C::kKSteps][4], c
   }
 }
 
-// The same where the warps of a slice share its heads: for scores they share
-// the tile's tokens instead, so that each token is converted once, and take the
-// heads a part after another. Precondition: all warps have parked their heads'
-// part of Q.
-template <class C>
-__device__ __forceinline__ void score_tile_by_parts(SplitShared<C>& shared, const QueryFragments<C>& query,
-                                                    int stage, int tile_idx, int slice, int frag, int lane) {
-  static_assert(C::kTileFrags == C::kHeadGroups && C::kGroups == 1 && !C::kQInRegs);
-  const bool is_fp8 = slice < C::kFp8Slices;
-  const std::byte* tokens = shared.ring[stage] + C::stage_offset(slice);
-  std::uint32_t a[C::kKSteps][4];
-  load_tokens<C>(a, tokens + frag * 16 * kSliceDims * (is_fp8 ? 1 : 2), is_fp8, lane);
-  const float scale = is_fp8 ? own_token_scale<C>(shared, stage, slice, lane) / kQueryScale : 1.0F;
-  const float scale_low = __shfl_sync(~0U, scale, frag * 16 + lane / 4);
-  const float scale_high = __shfl_sync(~0U, scale, frag * 16 + lane / 4 + 8);
+// The scores of 16 tokens and all heads, a part of the heads after another.
+template <class C, bool kIsFp8>
+__device__ __forceinline__ void score_parts(SplitShared<C>& shared, const QueryFragments<C>& query,
+                                            const TokenFragments<C>& a, float scale_low, float scale_high,
+                                            int tile_idx, int slice, int frag, int lane) {
 #pragma unroll 1
   for (int part = 0; part < C::kHeadGroups; ++part) {
     ScoreAccumulators<C> acc = {};
@@ -289,22 +281,46 @@ __device__ __forceinline__ void score_tile_by_parts(SplitShared<C>& shared, cons
     for (int j = 0; j < C::kKSteps; ++j) {
       uint2 b[C::kWarpHeadFrags];
       query_step<C>(b, query, shared, j, part * kSlices + slice, lane);
-      if (is_fp8) {
 #pragma unroll
-        for (int n = 0; n < C::kWarpHeadFrags; ++n) mma_f16_k16(acc[0][n], a[j], b[n].x, b[n].y);
-      } else {
-#pragma unroll
-        for (int n = 0; n < C::kWarpHeadFrags; ++n) mma_bf16_k16(acc[0][n], a[j], b[n].x, b[n].y);
+      for (int n = 0; n < C::kWarpHeadFrags; ++n) {
+        if constexpr (kIsFp8) {
+          mma_f16_k16(acc[0][n], a[j], b[n].x, b[n].y);
+        } else {
+          mma_bf16_k16(acc[0][n], a[j], b[n].x, b[n].y);
+        }
       }
     }
+    if constexpr (kIsFp8) {
 #pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; ++n) {
-      acc[0][n][0] *= scale_low;
-      acc[0][n][1] *= scale_low;
-      acc[0][n][2] *= scale_high;
-      acc[0][n][3] *= scale_high;
+      for (int n = 0; n < C::kWarpHeadFrags; ++n) {
+        acc[0][n][0] *= scale_low;
+        acc[0][n][1] *= scale_low;
+        acc[0][n][2] *= scale_high;
+        acc[0][n][3] *= scale_high;
+      }
     }
     store_scores<C>(shared, acc, tile_idx, slice, frag, part * C::kWarpHeadFrags, lane);
+  }
+}
+
+// The same as score_tile() where the warps of a slice share its heads: for scores they share the tile's
+// tokens instead, so that each token is converted once. Precondition: all warps have parked their heads' part
+// of Q.
+template <class C>
+__device__ __forceinline__ void score_tile_by_parts(SplitShared<C>& shared, const QueryFragments<C>& query,
+                                                    int stage, int tile_idx, int slice, int frag, int lane) {
+  static_assert(C::kTileFrags == C::kHeadGroups && C::kGroups == 1 && !C::kQInRegs);
+  const std::byte* tokens = shared.ring[stage] + C::stage_offset(slice);
+  TokenFragments<C> a;
+  if (slice < C::kFp8Slices) {
+    load_fp8_tokens<C>(a, tokens + frag * 16 * kSliceDims, lane);
+    const float scale = own_token_scale<C>(shared, stage, slice, lane) / kQueryScale;
+    const float scale_low = __shfl_sync(~0U, scale, frag * 16 + lane / 4);
+    const float scale_high = __shfl_sync(~0U, scale, frag * 16 + lane / 4 + 8);
+    score_parts<C, true>(shared, query, a, scale_low, scale_high, tile_idx, slice, frag, lane);
+  } else {
+    load_bf16_tokens<C>(a, tokens + frag * 16 * kSliceDims * 2, lane);
+    score_parts<C, false>(shared, query, a, 1.0F, 1.0F, tile_idx, slice, frag, lane);
   }
 }
 

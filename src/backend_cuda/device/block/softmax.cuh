@@ -41,8 +41,10 @@ struct SoftmaxPlace {
     return first + pass * C::kComputeThreads * kVector;
   }
   __device__ __forceinline__ int token(int pass, int i) const {
-    const int at = offset(pass) + i;
-    return at / 128 / C::kHeadFrags * 16 + at % 4 / 2 * 8 + at % 128 / 16;
+    // The rest of the address does not depend on i, but that takes registers that only some instances have.
+    constexpr bool kIsApart = kVector == 4 && !C::kHasLoaders;
+    const int at = offset(pass) + (kIsApart ? 0 : i);
+    return at / 128 / C::kHeadFrags * 16 + (kIsApart ? i / 2 : at % 4 / 2) * 8 + at % 128 / 16;
   }
 };
 
