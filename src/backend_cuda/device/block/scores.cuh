@@ -1,10 +1,8 @@
 // Scores S^T = K Q^T over a warp's slice: tokens on m, heads on n, dims on k.
 //
-// The order of k is free as long as both operands share it: lane t of a row
-// owns dims 16 t .. 16 t + 15 of the slice, and k step j takes 16 t + 4 j + {0,
-// 1} as its low half and 16 t + 4 j + {2, 3} as its high one. So a lane's part
-// of a token is 16 consecutive bytes (fp8) or 32 (bf16), and its part of a
-// head's query 32.
+// The order of k is free as long as both operands share it: lane t of a row owns dims 16 t .. 16 t + 15 of
+// the slice, and k step j takes 16 t + 4 j + {0, 1} as its low half and 16 t + 4 j + {2, 3} as its high one.
+// So a lane's part of a token is 16 consecutive bytes (fp8) or 32 (bf16), and its part of a head's query 32.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +14,8 @@
 
 namespace wavefill::cuda {
 
-// A warp's slice of Q as B fragments: in registers, or parked in shared memory
-// where only the lane that wrote a fragment reads it back.
+// A warp's slice of Q as B fragments: in registers, or parked in shared memory where only the lane that
+// wrote a fragment reads it back.
 template <class C>
 struct QueryFragments {
   static constexpr int kInRegs = C::kQInRegs ? C::kWarpHeadFrags : 1;
@@ -30,8 +28,7 @@ __device__ __forceinline__ std::uint32_t query_word_to_f16(std::uint32_t word) {
   return pack_f16x2(pair.x * kQueryScale, pair.y * kQueryScale);
 }
 
-// This lane's part of one head: 16 dims of the slice, as k steps take them.
-// Zero if the head does not exist.
+// This lane's part of one head: 16 dims of the slice, as k steps take them. Zero if the head does not exist.
 template <class C>
 __device__ __forceinline__ void load_query_head(uint2 (&fragments)[C::kKSteps], const std::uint16_t* dims,
                                                 bool exists, int slice, int lane) {
@@ -52,14 +49,12 @@ __device__ __forceinline__ void load_query_head(uint2 (&fragments)[C::kKSteps], 
   }
 }
 
-// `heads`: q of the head tile's first head; heads at or beyond `num_heads` are
-// zero.
+// `heads`: q of the head tile's first head; heads at or beyond `num_heads` are zero.
 template <class C>
 __device__ __forceinline__ void load_query(QueryFragments<C>& query, SplitShared<C>& shared,
                                            const std::uint16_t* heads, std::int64_t stride_head,
                                            int num_heads, int slice, int warp, int lane) {
-  // Without registers to fill there is no need to unroll, which would hold all
-  // heads at once.
+  // Without registers to fill there is no need to unroll, which would hold all heads at once.
   constexpr int kUnroll = C::kQInRegs ? C::kWarpHeadFrags : 1;
 #pragma unroll kUnroll
   for (int n = 0; n < C::kWarpHeadFrags; ++n) {
@@ -111,8 +106,8 @@ __device__ __forceinline__ std::uint32_t word_of(const uint4& chunk, int i) {
   return i == 0 ? chunk.x : i == 1 ? chunk.y : i == 2 ? chunk.z : chunk.w;
 }
 
-// fp8 slice: 16 raw bytes a token and lane, converted to fp16 in registers; the
-// token's scale goes onto the accumulators, which are zero before.
+// fp8 slice: 16 raw bytes a token and lane, converted to fp16 in registers; the token's scale goes onto the
+// accumulators, which are zero before.
 template <class C>
 __device__ __forceinline__ void score_fp8_slice(ScoreAccumulators<C>& acc, const SplitShared<C>& shared,
                                                 const QueryFragments<C>& query, const std::byte* slice,
@@ -210,9 +205,8 @@ __device__ __forceinline__ void store_scores(SplitShared<C>& shared, const Score
   }
 }
 
-// Scores this warp's tokens of tile `tile_idx` of the item, which lies in
-// `stage`, and publishes the partial sums. `group`: which part of the tile's
-// tokens they are.
+// Scores this warp's tokens of tile `tile_idx` of the item, which lies in `stage`, and publishes the partial
+// sums. `group`: which part of the tile's tokens they are.
 template <class C>
 __device__ __forceinline__ void score_tile(SplitShared<C>& shared, const QueryFragments<C>& query, int stage,
                                            int tile_idx, int slice, int group, int warp, int lane) {
