@@ -144,6 +144,25 @@ TEST(FewSamplesOf, NoiseAmongManySettingsMakesNoWinner) {
   EXPECT_GE(kept, 95);
 }
 
+// Throughput that does not grow any more falls by chance every second time; three samples with 2 % of noise
+// each are not a dip, and a true fall is one.
+TEST(FewSamplesOf, APlateauIsNoDip) {
+  const auto dips = [](double fall) {
+    std::size_t seen = 0;
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      DecisionInput input = records(seed, 3, 0.02, no_gain);
+      for (Evidence& evidence : input.evidence) {
+        const double slower = evidence.batch == 80 ? 1.0 / (1.0 - fall) : 1.0;
+        for (TimedSample& sample : evidence.samples) sample.us *= evidence.batch * slower;
+      }
+      seen += decide(input)->dips.size();
+    }
+    return seen;
+  };
+  EXPECT_LE(dips(0.0), 50U) << "of 1000 edges";
+  EXPECT_GE(dips(0.15), 480U) << "of 500";
+}
+
 TEST(FewSamplesOf, SingleFiguresAreTakenAtFaceValueAndSaySo) {
   const auto gain = [](const std::string& setting, std::int32_t) {
     return setting == "fixed=8" ? 0.03 : 0.0;
