@@ -11,6 +11,7 @@
 #include "core/errors.h"
 #include "core/parse.h"
 #include "report/junit.h"
+#include "tune/comparison.h"
 
 namespace wavefill::cli {
 namespace {
@@ -47,11 +48,23 @@ constexpr double kMostNoise = 0.10;
 
 // By how much the medians of two runs of the same may differ: no more than the samples of one run do.
 double session_noise(std::vector<double> samples_us, const VerdictRule& rule) {
-  if (std::ssize(samples_us) < rule.min_samples) return 0.0;  // without an interval, assumed_noise holds
+  if (std::ssize(samples_us) < 2) return rule.assumed_noise;
   std::ranges::sort(samples_us);
   const std::size_t tail = samples_us.size() / 10;
   const double range_us = samples_us[samples_us.size() - 1 - tail] - samples_us[tail];
   return std::min(range_us / 2.0 / median(samples_us), kMostNoise);
+}
+
+// Of each row; `samples` has its base and then its own.
+std::vector<Effect> effects_of(const std::vector<std::vector<TimedSample>>& samples,
+                               const VerdictRule& rule) {
+  std::vector<SamplePair> family;
+  Scatter times;
+  for (const std::vector<TimedSample>& cell : samples) times.add(cell);
+  for (std::size_t i = 0; i + 1 < samples.size(); i += 2) {
+    family.push_back({.baseline = samples[i], .candidate = samples[i + 1]});
+  }
+  return compare_family(family, times, rule);
 }
 
 // Rows of the base that this run does not have.
@@ -102,7 +115,7 @@ Result<BenchComparison> compare_with_base(const BenchBase& base, const std::stri
   VerdictRule rule;
   rule.min_effect = max_loss;
   rule.assumed_noise = std::max(rule.assumed_noise, max_loss);
-  std::vector<Effect> family;
+  std::vector<std::vector<TimedSample>> samples;  // base and now, row by row
   std::vector<double> noise;
   for (const BenchRow& row : result.rows) {
     const BenchBase::Row* then = find(base, row);
@@ -113,9 +126,9 @@ Result<BenchComparison> compare_with_base(const BenchBase& base, const std::stri
     }
     ComparedRow compared{
         .batch = row.batch, .setting = row.setting, .base_us = median(then->samples_us), .us = row.us};
-    compared.effect = compare(unpaired(then->samples_us), unpaired(row.samples_us), rule);
+    samples.push_back(unpaired(then->samples_us));
+    samples.push_back(unpaired(row.samples_us));
     compared.noise = std::max(session_noise(then->samples_us, rule), session_noise(row.samples_us, rule));
-    family.push_back(compared.effect);
     noise.push_back(compared.noise);
     comparison.rows.push_back(std::move(compared));
   }
@@ -123,8 +136,12 @@ Result<BenchComparison> compare_with_base(const BenchBase& base, const std::stri
     return invalid_argument("--compare {} has no batch and setting in common with this run",
                             quote_text(base.path));
   }
-  const std::vector<Verdict> verdicts = judge(family, noise, rule);
-  for (std::size_t i = 0; i < verdicts.size(); ++i) comparison.rows[i].verdict = verdicts[i];
+  const std::vector<Effect> effects = effects_of(samples, rule);
+  const std::vector<Verdict> verdicts = judge(effects, noise, rule);
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    comparison.rows[i].effect = effects[i];
+    comparison.rows[i].verdict = verdicts[i];
+  }
   add_missing(base, result, scope, comparison);
   return comparison;
 }

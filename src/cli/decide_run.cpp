@@ -141,7 +141,7 @@ std::string splits_text(std::int32_t num_splits) {
 }
 
 // Not where the deployed setting has no sample at this batch.
-bool is_compared(const VerdictRow& row) { return row.effect.has_interval || row.effect.effect != 0.0; }
+bool is_compared(const VerdictRow& row) { return row.effect.has_interval || row.effect.at_face_value; }
 
 std::string verdict_table(const JudgedRecords& judged, const report::TerminalStyle& style) {
   using report::Align;
@@ -280,7 +280,12 @@ std::string text_of(const JudgedRecords& judged, const report::TerminalStyle& st
   const Decision& decision = judged.decision;
   std::string text = fmt::format("{}, deployed {}, {}\n\n", judged.records, judged.input.deployed,
                                  workload_text(judged.workload));
-  text += verdict_table(judged, style) + rejected_table(decision, style) + dips_text(decision);
+  text += verdict_table(judged, style);
+  if (decision.at_face_value) {
+    text += fmt::format("\nno figure was repeated: what is beyond {:.0f}% is taken at face value\n",
+                        judged.input.rule.assumed_noise * 100.0);
+  }
+  text += rejected_table(decision, style) + dips_text(decision);
   if (!judged.workload.beyond.empty()) {
     text += fmt::format("\nno measurement serves batch {}{} of the workload: left out of the weights\n",
                         judged.workload.beyond.front().batch,

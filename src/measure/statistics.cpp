@@ -75,12 +75,6 @@ Interval percentile_interval(std::vector<double>& values, double confidence) {
           values[static_cast<std::size_t>(std::ceil((1.0 - tail) * last))]};
 }
 
-// 2 / C(a + b, a): the least two-sided p that any test of two independent samples can reach.
-double least_permutation_p(std::size_t a, std::size_t b) {
-  const auto log_factorial = [](std::size_t n) { return std::lgamma(static_cast<double>(n) + 1.0); };
-  return std::min(1.0, 2.0 * std::exp(log_factorial(a) + log_factorial(b) - log_factorial(a + b)));
-}
-
 // Two-sided p of "the ratio is 1" from resampled ratios. Where too few of them lie beyond 1 to be counted,
 // the tail is that of a normal distribution of log ratios with their spread.
 double bootstrap_p(std::span<const double> ratios, double ratio) {
@@ -182,10 +176,16 @@ RatioEstimate ratio_of_medians(std::span<const double> numerator, std::span<cons
   estimate.ratio = median(numerator) / median(denominator);
   const double supported = pairing == Pairing::by_index
                                ? sign_test_p(numerator, denominator)
-                               : least_permutation_p(numerator.size(), denominator.size());
+                               : least_p(pairing, numerator.size(), denominator.size());
   estimate.p_value = std::max(bootstrap_p(ratios, estimate.ratio), supported);
   estimate.interval = percentile_interval(ratios, options.confidence);
   return estimate;
+}
+
+double least_p(Pairing pairing, std::size_t a, std::size_t b) {
+  if (pairing == Pairing::by_index) return std::min(1.0, 2.0 * std::exp2(-static_cast<double>(a)));
+  const auto log_factorial = [](std::size_t n) { return std::lgamma(static_cast<double>(n) + 1.0); };
+  return std::min(1.0, 2.0 * std::exp(log_factorial(a) + log_factorial(b) - log_factorial(a + b)));
 }
 
 double sign_test_p(std::span<const double> a, std::span<const double> b) {

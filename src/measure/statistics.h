@@ -3,6 +3,7 @@
 // Every random draw comes from a seeded generator, so the same samples give the same numbers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -50,6 +51,10 @@ struct RatioEstimate {
 // Preconditions: both are not empty, all values > 0; by_index: sizes are equal.
 RatioEstimate ratio_of_medians(std::span<const double> numerator, std::span<const double> denominator,
                                Pairing pairing, const BootstrapOptions& options = {});
+
+// The least two-sided p that any test can reach: of a samples against b (independent: 1 of 2 / C(a + b, a)
+// arrangements), or of a pairs of which all say the same (by_index, where b does not matter).
+double least_p(Pairing pairing, std::size_t a, std::size_t b);
 
 // Two-sided exact binomial p of "a is below b as often as above" over pairs; ties are left out.
 double sign_test_p(std::span<const double> a, std::span<const double> b);

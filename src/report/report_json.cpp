@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/report.h"
+#include "tune/decision_json.h"
 
 namespace wavefill::report {
 namespace {
@@ -90,17 +91,6 @@ Json json_of(const RejectedSetting& rejected) {
           {"batch", rejected.batch == 0 ? Json() : Json(rejected.batch)},
           {"effect", rejected.effect},
           {"detail", rejected.detail}};
-}
-
-Json json_of(const Dip& dip) {
-  return {{"setting", dip.setting},
-          {"batch_before", dip.batch_before},
-          {"batch", dip.batch},
-          {"effect", dip.effect},
-          {"introduced", dip.introduced},
-          {"measured_again", dip.measured_again},
-          {"out_of_time", dip.out_of_time},
-          {"cause", dip.cause}};
 }
 
 Json json_of(const PolicyRegret& regret) {

@@ -1,6 +1,7 @@
 #include "tune/decision.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/errors.h"
 #include "tune/assessment.h"
@@ -68,8 +69,9 @@ const JudgedCell* best_cell(const JudgedEvidence& evidence, std::int32_t batch, 
   if (faster.empty()) return evidence.deployed(batch);
   const auto by_effect = [](const JudgedCell* cell) { return cell->effect.effect; };
   const JudgedCell* best = *std::ranges::max_element(faster, {}, by_effect);
-  const double margin =
-      best->effect.has_interval ? std::max(best->noise, rule.min_effect) : rule.assumed_noise;
+  // Among so few samples the best is the luckiest as well: what it leads by is not worth more splits.
+  const bool is_few = std::cmp_less(best->evidence.samples.size(), rule.min_samples);
+  const double margin = is_few ? rule.assumed_noise : std::max(best->noise, rule.min_effect);
   const JudgedCell* chosen = best;
   for (const JudgedCell* cell : faster) {
     // Of throughputs, not of gains: noise is relative to what is measured, however slow the deployed setting
@@ -259,6 +261,8 @@ Result<Decision> decide(const DecisionInput& input) {
   const bool is_known_table = decision.decision == kPerBatchTable && !input.table.empty();
   decision.table = is_known_table ? input.table : table_of(*evidence, decision.decision);
   decision.verdicts = verdict_rows(*evidence);
+  decision.at_face_value =
+      std::ranges::any_of(decision.verdicts, [](const VerdictRow& row) { return row.effect.at_face_value; });
   decision.next = next_measurement(*evidence, input, assessments, decision);
   decision.summary = summary_of(decision, input);
   return decision;

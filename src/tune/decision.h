@@ -146,6 +146,8 @@ struct Decision {
   std::vector<VerdictRow> verdicts;  // by setting, then batch; the deployed one's are SAME with effect 0
   std::vector<Dip> dips;
   std::optional<NextMeasurement> next;
+  // No figure was repeated, so nothing is known of the noise: verdicts believe what is beyond assumed_noise.
+  bool at_face_value = false;
   std::string summary;  // one line
 };
 

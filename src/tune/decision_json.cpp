@@ -35,17 +35,11 @@ Json verdict_json(const VerdictRow& row) {
           {"effect_low", has_interval ? Json(row.effect.interval.low) : Json(nullptr)},
           {"effect_high", has_interval ? Json(row.effect.interval.high) : Json(nullptr)},
           {"p_value", has_interval ? Json(row.effect.p_value) : Json(nullptr)},
+          {"at_face_value", row.effect.at_face_value},
           {"noise", row.noise},
           {"median_us", row.median_us},
           {"samples", row.samples},
           {"num_splits", row.num_splits > 0 ? Json(row.num_splits) : Json(nullptr)}};
-}
-
-Json dip_json(const Dip& dip) {
-  return {
-      {"setting", dip.setting}, {"batch_before", dip.batch_before}, {"batch", dip.batch},
-      {"effect", dip.effect},   {"introduced", dip.introduced},     {"measured_again", dip.measured_again},
-      {"cause", dip.cause}};
 }
 
 Json next_json(const std::optional<NextMeasurement>& next) {
@@ -68,7 +62,8 @@ Json decision_json(const Decision& decision) {
           {"rejected", array_of(decision.rejected, rejected_json)},
           {"next", next_json(decision.next)},
           {"verdicts", array_of(decision.verdicts, verdict_json)},
-          {"dips", array_of(decision.dips, dip_json)},
+          {"dips", array_of(decision.dips, json_of)},
+          {"at_face_value", decision.at_face_value},
           {"summary", decision.summary}};
 }
 
@@ -76,6 +71,17 @@ Json decision_json(const Decision& decision) {
 std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace
+
+Json json_of(const Dip& dip) {
+  return {{"setting", dip.setting},
+          {"batch_before", dip.batch_before},
+          {"batch", dip.batch},
+          {"effect", dip.effect},
+          {"introduced", dip.introduced},
+          {"measured_again", dip.measured_again},
+          {"out_of_time", dip.out_of_time},
+          {"cause", dip.cause}};
+}
 
 std::string to_json(const Decision& decision) { return text_of(decision_json(decision)); }
 

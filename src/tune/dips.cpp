@@ -8,12 +8,6 @@
 namespace wavefill {
 namespace {
 
-std::vector<double> times(const JudgedCell& cell) {
-  std::vector<double> us;
-  for (const TimedSample& sample : cell.evidence.samples) us.push_back(sample.us);
-  return us;
-}
-
 double throughput(const JudgedCell& cell) { return cell.evidence.batch / cell.median_us; }
 
 // A fall up to this is noise.
@@ -25,16 +19,27 @@ bool enough(const JudgedCell& cell, const VerdictRule& rule) {
   return std::ssize(cell.evidence.samples) >= rule.min_samples;
 }
 
-bool falls(const JudgedCell& before, const JudgedCell& after, const VerdictRule& rule) {
-  const double fall = throughput(after) / throughput(before) - 1.0;
-  if (!enough(before, rule) || !enough(after, rule)) return fall < -rule.assumed_noise;
-  if (fall >= -tolerance(before, after, rule)) return false;  // nor does the upper end of its interval
-  // The two were measured at different times, so their samples are not pairs.
+// Of time before over time after. The two were measured at different times, so their samples are not pairs.
+Interval interval_of_times(const JudgedCell& before, const JudgedCell& after, const Scatter& scatter,
+                           const VerdictRule& rule) {
+  if (!enough(before, rule) || !enough(after, rule)) {
+    return student_interval(before.evidence.samples, after.evidence.samples, scatter);
+  }
   const BootstrapOptions bootstrap{.confidence = 0.95, .resamples = rule.resamples, .seed = rule.seed};
-  const RatioEstimate times_ratio =
-      ratio_of_medians(times(before), times(after), Pairing::independent, bootstrap);
+  return ratio_of_medians(times_us(before.evidence.samples), times_us(after.evidence.samples),
+                          Pairing::independent, bootstrap)
+      .interval;
+}
+
+bool falls(const JudgedCell& before, const JudgedCell& after, const Scatter& scatter,
+           const VerdictRule& rule) {
+  const double fall = throughput(after) / throughput(before) - 1.0;
+  const bool is_resampled = enough(before, rule) && enough(after, rule);
+  if (!is_resampled && !scatter.is_known()) return fall < -rule.assumed_noise;
+  if (fall >= -tolerance(before, after, rule)) return false;  // nor does the upper end of its interval
   const double growth = static_cast<double>(after.evidence.batch) / before.evidence.batch;
-  return growth * times_ratio.interval.high - 1.0 < -tolerance(before, after, rule);
+  return growth * interval_of_times(before, after, scatter, rule).high - 1.0 <
+         -tolerance(before, after, rule);
 }
 
 // In the order of how much each explains: without its graph a batch runs another way altogether; slower
@@ -79,7 +84,7 @@ std::vector<Dip> find_dips(const JudgedEvidence& evidence, std::string_view sett
   for (const std::int32_t batch : evidence.batches()) {
     const JudgedCell* after = usable_cell(evidence, setting, batch);
     if (after == nullptr) continue;
-    if (before != nullptr && falls(*before, *after, rule)) {
+    if (before != nullptr && falls(*before, *after, evidence.scatter(), rule)) {
       const double fall = throughput(*after) / throughput(*before) - 1.0;
       const JudgedCell* deployed_before = usable_cell(evidence, input.deployed, before->evidence.batch);
       const JudgedCell* deployed_after = usable_cell(evidence, input.deployed, batch);

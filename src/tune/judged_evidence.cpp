@@ -124,23 +124,27 @@ Status JudgedEvidence::set_weights(const DecisionInput& input) {
 void JudgedEvidence::judge_cells(const DecisionInput& input) {
   std::map<std::int32_t, double> noise;
   for (const std::int32_t batch : batches_) noise[batch] = noise_at(input, batch, deployed(batch));
-  std::vector<Effect> family;
+  std::vector<SamplePair> family;
   std::vector<double> family_noise;
   std::vector<JudgedCell*> members;
   for (JudgedCell& cell : cells_) {
     cell.median_us = median_us(cell.evidence);
     cell.noise = noise[cell.evidence.batch];
+    if (cell.usable()) scatter_.add(cell.evidence.samples);
     const JudgedCell* baseline = deployed(cell.evidence.batch);
     cell.is_deployed = &cell == baseline;
     if (cell.is_deployed && cell.usable()) cell.verdict = Verdict::same;
     if (cell.is_deployed || !cell.usable() || baseline == nullptr || !baseline->usable()) continue;
-    cell.effect = compare(baseline->evidence.samples, cell.evidence.samples, input.rule);
-    family.push_back(cell.effect);
+    family.push_back({.baseline = baseline->evidence.samples, .candidate = cell.evidence.samples});
     family_noise.push_back(cell.noise);
     members.push_back(&cell);
   }
-  const std::vector<Verdict> verdicts = judge(family, family_noise, input.rule);
-  for (std::size_t i = 0; i < members.size(); ++i) members[i]->verdict = verdicts[i];
+  const std::vector<Effect> effects = compare_family(family, scatter_, input.rule);
+  const std::vector<Verdict> verdicts = judge(effects, family_noise, input.rule);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    members[i]->effect = effects[i];
+    members[i]->verdict = verdicts[i];
+  }
 }
 
 const JudgedCell* JudgedEvidence::find(std::string_view setting, std::int32_t batch) const {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tune/comparison.h"
 #include "tune/decision.h"
 
 namespace wavefill {
@@ -35,6 +36,7 @@ class JudgedEvidence {
   const std::vector<JudgedCell>& cells() const { return cells_; }        // by setting as given, then by batch
   const std::vector<std::int32_t>& batches() const { return batches_; }  // to serve, ascending
   const std::vector<std::string>& settings() const { return settings_; }  // aliases included, as first named
+  const Scatter& scatter() const { return scatter_; }                     // of all that is usable
   double weight(std::int32_t batch) const;  // of all batches to serve: sums to 1
 
  private:
@@ -51,6 +53,7 @@ class JudgedEvidence {
   std::vector<std::string> settings_;
   std::vector<std::int32_t> batches_;
   std::map<std::int32_t, double> weights_;
+  Scatter scatter_;
 };
 
 // Throughput that falls from one served batch to the next larger one that was measured, beyond noise.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "tune/comparison.h"
 #include "tune/tuner_impl.h"
 
 namespace wavefill {
@@ -17,24 +18,55 @@ constexpr double kArmsOnceMore = 3.0;  // one candidate, the deployed setting, i
 constexpr double kLeastMore = 1.5;
 
 // The arms that could still take the batch: ahead of the deployed setting and of what is known to be faster,
-// without a verdict, and out of time. `verdicts` are of the arms but the deployed.
-std::vector<const ArmResult*> contenders(const BatchResult& batch, std::span<const Verdict> verdicts,
-                                         const VerdictRule& rule) {
+// without a verdict, and out of time. `effects` and `verdicts` are of the arms but the deployed.
+std::vector<const ArmResult*> contenders(const BatchResult& batch, std::span<const Effect> effects,
+                                         std::span<const Verdict> verdicts, const VerdictRule& rule) {
   double best = 0.0;
   for (std::size_t i = 1; i < batch.arms.size(); ++i) {
-    if (verdicts[i - 1] == Verdict::faster) best = std::max(best, batch.arms[i].effect.effect);
+    if (verdicts[i - 1] == Verdict::faster) best = std::max(best, effects[i - 1].effect);
   }
   std::vector<const ArmResult*> found;
   for (std::size_t i = 1; i < batch.arms.size(); ++i) {
     const ArmResult& arm = batch.arms[i];
+    const Effect& effect = effects[i - 1];
     const bool may_win =
-        !arm.effect.has_interval || arm.effect.interval.high > std::max(batch.noise, rule.min_effect);
+        !effect.has_interval || effect.interval.high > std::max(batch.noise, rule.min_effect);
     if (verdicts[i - 1] == Verdict::undecided && arm.stop == StopReason::time_budget &&
-        arm.effect.effect > best && may_win) {
+        effect.effect > best && may_win) {
       found.push_back(&arm);
     }
   }
   return found;
+}
+
+bool is_compared(const BatchResult& batch, std::size_t arm_idx) {
+  return !batch.arms.front().samples.empty() && !batch.arms[arm_idx].samples.empty();
+}
+
+// Of all arms but the deployed ones, as the decision would see them: one family. Arms without a sample have
+// no effect.
+std::vector<Effect> effects_of(const std::vector<BatchResult>& batches, const VerdictRule& rule) {
+  std::vector<SamplePair> family;
+  Scatter times;
+  for (const BatchResult& batch : batches) {
+    const ArmResult& deployed = batch.arms.front();
+    times.add(deployed.samples);
+    for (std::size_t i = 1; i < batch.arms.size(); ++i) {
+      const ArmResult& arm = batch.arms[i];
+      times.add(arm.samples);
+      if (!is_compared(batch, i)) continue;
+      family.push_back({.baseline = deployed.samples, .candidate = arm.samples, .alone = &arm.effect});
+    }
+  }
+  const std::vector<Effect> compared = compare_family(family, times, rule);
+  std::vector<Effect> effects;
+  std::size_t next = 0;
+  for (const BatchResult& batch : batches) {
+    for (std::size_t i = 1; i < batch.arms.size(); ++i) {
+      effects.push_back(is_compared(batch, i) ? compared[next++] : Effect{});
+    }
+  }
+  return effects;
 }
 
 }  // namespace
@@ -68,22 +100,20 @@ SearchEffort Tuner::effort_for(const std::vector<Candidate>& candidates, const T
 
 // Where the deployed setting stays for want of time alone, as the decision would see it.
 std::vector<std::int32_t> Tuner::open_batches() const {
-  std::vector<Effect> family;
   std::vector<double> noise;
-  for (const BatchResult& batch : result_.batches) {
-    for (std::size_t i = 1; i < batch.arms.size(); ++i) {
-      family.push_back(batch.arms[i].effect);
-      noise.push_back(batch.noise);
-    }
-  }
-  const std::vector<Verdict> verdicts = judge(family, noise, request_.verdict);
-  std::span<const Verdict> rest(verdicts);
+  for (const BatchResult& batch : result_.batches)
+    noise.insert(noise.end(), batch.arms.size() - 1, batch.noise);
+  const std::vector<Effect> effects = effects_of(result_.batches, request_.verdict);
+  const std::vector<Verdict> verdicts = judge(effects, noise, request_.verdict);
   std::vector<std::int32_t> open;
+  std::size_t begin = 0;
   for (const BatchResult& batch : result_.batches) {
     const std::size_t count = batch.arms.size() - 1;
-    const bool can_change = !contenders(batch, rest.first(count), request_.verdict).empty();
+    const auto of_batch = [&](const auto& items) { return std::span(items).subspan(begin, count); };
+    const bool can_change =
+        !contenders(batch, of_batch(effects), of_batch(verdicts), request_.verdict).empty();
     if (!batch.is_searched || can_change) open.push_back(batch.batch);
-    rest = rest.subspan(count);
+    begin += count;
   }
   return open;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "tune/comparison.h"
 #include "tune/tuner_impl.h"
 
 namespace wavefill {

@@ -2,38 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 namespace wavefill {
 namespace {
-
-struct Pairs {
-  std::vector<double> baseline;
-  std::vector<double> candidate;
-};
-
-Pairs pair_by_round(std::span<const TimedSample> baseline, std::span<const TimedSample> candidate) {
-  std::map<std::int32_t, double> of_round;
-  for (const TimedSample& sample : baseline) {
-    if (sample.round >= 0) of_round.emplace(sample.round, sample.us);
-  }
-  Pairs pairs;
-  for (const TimedSample& sample : candidate) {
-    const auto found = of_round.find(sample.round);
-    if (found == of_round.end()) continue;
-    pairs.baseline.push_back(found->second);
-    pairs.candidate.push_back(sample.us);
-  }
-  return pairs;
-}
-
-Effect effect_of(const RatioEstimate& estimate) {
-  return {.effect = estimate.ratio - 1.0,
-          .interval = {estimate.interval.low - 1.0, estimate.interval.high - 1.0},
-          .p_value = estimate.p_value,
-          .has_interval = true};
-}
 
 double same_margin(double noise, const VerdictRule& rule) {
   return std::max(rule.equality_margin, std::min(noise, rule.assumed_noise));
@@ -56,24 +28,6 @@ std::string_view to_string(Verdict verdict) {
     case Verdict::undecided: return "UNDECIDED";
   }
   return "UNDECIDED";
-}
-
-Effect compare(std::span<const TimedSample> baseline, std::span<const TimedSample> candidate,
-               const VerdictRule& rule) {
-  const auto enough = [&](std::size_t count) { return std::cmp_greater_equal(count, rule.min_samples); };
-  const BootstrapOptions bootstrap{.confidence = 0.95, .resamples = rule.resamples, .seed = rule.seed};
-  const Pairs pairs = pair_by_round(baseline, candidate);
-  if (enough(pairs.baseline.size())) {
-    // Throughput is the inverse of time: baseline over candidate.
-    return effect_of(ratio_of_medians(pairs.baseline, pairs.candidate, Pairing::by_index, bootstrap));
-  }
-  const std::vector<double> baseline_us = times_us(baseline);
-  const std::vector<double> candidate_us = times_us(candidate);
-  if (enough(baseline_us.size()) && enough(candidate_us.size())) {
-    return effect_of(ratio_of_medians(baseline_us, candidate_us, Pairing::independent, bootstrap));
-  }
-  const double effect = median(baseline_us) / median(candidate_us) - 1.0;
-  return {.effect = effect, .interval = {effect, effect}, .p_value = 1.0, .has_interval = false};
 }
 
 double noise_floor(const Effect& a_a) {

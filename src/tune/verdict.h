@@ -30,8 +30,8 @@ struct VerdictRule {
   // The regress guard: what is deployed must be shown to lose no more than this at any batch that it matters
   // at. >= equality_margin.
   double max_loss = 0.02;
-  std::int32_t min_samples = 5;  // fewer give no interval: assumed_noise is used
-  // For figures that come without repetition: a difference below this is taken as noise. >= equality_margin.
+  std::int32_t min_samples = 5;  // fewer are not resampled, but judged by the noise of all samples together
+  // For figures of which none was repeated: a difference below this is taken as noise. >= equality_margin.
   double assumed_noise = 0.02;
   std::int32_t resamples = 4000;
   std::uint64_t seed = 1;
@@ -51,14 +51,11 @@ std::vector<double> times_us(std::span<const TimedSample> samples);
 // Effects are relative differences of throughput: +0.05 is 5 % more tokens/s than the baseline.
 struct Effect {
   double effect = 0.0;
-  Interval interval;     // 95 %; equal to effect where there are too few samples
+  Interval interval;     // 95 %; equal to effect where it is taken at face value
   double p_value = 1.0;  // of "no difference", before any correction
   bool has_interval = false;
+  bool at_face_value = false;  // compared without an interval: nothing is known of the noise
 };
-
-// Preconditions: neither is empty, times > 0. Pairs by round if at least min_samples rounds are shared.
-Effect compare(std::span<const TimedSample> baseline, std::span<const TimedSample> candidate,
-               const VerdictRule& rule);
 
 // How large an effect can look where there is none: the far end of the interval of an A/A comparison.
 // 0 where it has no interval.

@@ -172,6 +172,26 @@ TEST_F(Decide, PureNoiseKeepsTheDeployedInAtLeast95Of100) {
   EXPECT_GE(kept, 95);
 }
 
+TEST_F(Decide, TwoSamplesEachAreJudgedByTheNoiseOfAll) {
+  int kept = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Rows rows(seed, 0.02);
+    for (const int batch : {48, 64, 80}) {
+      for (const char* setting : {"target-ctas=256", "target-ctas=512", "target-ctas=768", "fixed=2"}) {
+        rows.add(setting, batch, 12.0 * batch, 2);
+      }
+    }
+    write(rows.csv());
+    const json decision = decided("--deployed target-ctas=512 --workload 48-80");
+    kept += decision["decision"] == "target-ctas=512" ? 1 : 0;
+    EXPECT_EQ(decision["at_face_value"], false);
+    for (const json& row : decision["verdicts"]) {
+      EXPECT_EQ(row["effect_low"].is_null(), row["setting"] == "target-ctas=512") << row;
+    }
+  }
+  EXPECT_GE(kept, 95);
+}
+
 TEST_F(Decide, ATrueTwoPercentWinIsTaken) {
   int taken = 0;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
@@ -238,6 +258,7 @@ TEST_F(Decide, ADipIsRefusedAndItsMeasuringAgainProposed) {
   const json again = decided("--deployed target-ctas=512 --measured-again 80,96" + kOnTheGpu);
   EXPECT_EQ(again["decision"], "target-ctas=768");
   EXPECT_EQ(again["dips"][0]["measured_again"], true);
+  EXPECT_EQ(again["dips"][0]["out_of_time"], false);
   const json captured = decided("--deployed target-ctas=512 --capture-ceiling 80");
   EXPECT_EQ(captured["dips"][0]["cause"], "capture ceiling: no graph beyond batch 80");
 }

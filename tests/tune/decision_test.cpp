@@ -132,16 +132,18 @@ TEST(Decision, AWinAtOneBatchPaidForElsewhereIsRefused) {
   EXPECT_EQ(decision->next->table.back(), (TableEntry{4, "fixed=2", 2}));
 }
 
-// 30 % better at batches 2 and 4 with 20 samples, 25 % slower at 1 with 5. Among as many comparisons as these
-// five samples cannot make the loss SLOWER; it is a loss all the same.
-TEST(Decision, AClearLossOfFewSamplesIsRefusedThoughItsVerdictIsUndecided) {
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    Measured measured(seed);
+// 30 % better at batches 2 and 4 with 20 samples, 6 % slower at 1 with 5. Among as many comparisons as these
+// five samples cannot always make the loss SLOWER; it is a loss all the same.
+TEST(Decision, ALossOfFewSamplesIsRefusedThoughItsVerdictIsUndecided) {
+  int undecided = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    Measured measured(seed, 0.02);
+    measured.input.rule.resamples = 1000;
     measured.input.deployed = "target-ctas=512";
     for (const std::int32_t batch : {1, 2, 4}) {
       const int count = batch == 1 ? 5 : 20;
       measured.add("target-ctas=512", batch, 100.0, 0, count);
-      measured.add("fixed=6", batch, batch == 1 ? 100.0 / 0.75 : 100.0 / 1.3, 6, count);
+      measured.add("fixed=6", batch, batch == 1 ? 100.0 / 0.94 : 100.0 / 1.3, 6, count);
       for (const int splits : {1, 2, 3, 4, 5, 7, 8, 9, 10}) {
         measured.add("fixed=" + std::to_string(splits), batch, 100.0, splits, 20);
       }
@@ -150,10 +152,13 @@ TEST(Decision, AClearLossOfFewSamplesIsRefusedThoughItsVerdictIsUndecided) {
     ASSERT_TRUE(decision.ok());
     EXPECT_NE(decision->decision, "fixed=6") << "seed " << seed;
     const Rejected& rejected = rejected_of(*decision, "fixed=6");
-    EXPECT_EQ(rejected.reason, RejectReason::slower);
     EXPECT_EQ(rejected.batch, 1);
-    EXPECT_NEAR(rejected.effect, -0.25, 0.01);
+    const auto row = std::ranges::find_if(
+        decision->verdicts, [](const VerdictRow& r) { return r.setting == "fixed=6" && r.batch == 1; });
+    const bool is_refused = rejected.reason == RejectReason::slower;
+    undecided += is_refused && row->verdict == Verdict::undecided ? 1 : 0;
   }
+  EXPECT_GE(undecided, 5);
 }
 
 // "Slower nowhere" has to be shown: what may lose 5 % at a batch that matters is measured there first.

@@ -6,6 +6,8 @@
 
 #include <random>
 
+#include "tune/comparison.h"
+
 namespace wavefill {
 namespace {
 
