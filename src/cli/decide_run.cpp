@@ -6,12 +6,13 @@
 #include <iterator>
 #include <set>
 
+#include "cli/files.h"
 #include "cli/number_list.h"
+#include "cli/sha256.h"
 #include "cli/verdict_text.h"
 #include "core/errors.h"
 #include "core/parse.h"
 #include "plan/setting.h"
-#include "tune/decision_json.h"
 #include "tune/record_import.h"
 #include "tune/wave_model.h"
 
@@ -99,27 +100,33 @@ void annotate_proposals(const PlanTarget& target, const DecodeShape& shape,
   }
 }
 
-// What is known of settings and batches once it is known what they ran on.
-Status add_plans(const DecideOptions& options, DecisionInput& input) {
+// What the records were measured on. Errors: as judge_records().
+Result<std::optional<MeasuredOn>> read_measured_on(const DecideOptions& options) {
   const bool has_device = !options.target.device.device.empty();
   if (has_device != is_given(options.shape)) {
     return invalid_argument("{} is given without {}; allowed: both or neither",
                             has_device ? "--device" : "a shape",
                             has_device ? "a shape (--model, or --heads and --topk)" : "--device");
   }
-  if (!has_device) return {};
+  if (!has_device) return std::optional<MeasuredOn>();
   const Result<NamedShape> named = read_shape(options.shape);
   if (!named.ok()) return named.status();
-  const Result<PlanTarget> target = read_plan_target(options.target, named->shape);
+  Result<PlanTarget> target = read_plan_target(options.target, named->shape);
   if (!target.ok()) return target.status();
+  return std::optional<MeasuredOn>({.target = *std::move(target), .shape = named->shape});
+}
+
+// What is known of settings and batches once it is known what they ran on.
+Status add_plans(const DecideOptions& options, const MeasuredOn& measured_on, DecisionInput& input) {
+  const auto& [target, shape] = measured_on;
   const Result<std::int64_t> max_splits = parse_integer("--max-splits", options.max_splits, 1, kMaxNumSplits);
   if (!max_splits.ok()) return max_splits.status();
-  annotate_with_plans(target->device, target->kernel, named->shape, input.evidence);
+  annotate_with_plans(target.device, target.kernel, shape, input.evidence);
   Result<std::vector<Proposal>> proposals =
-      wave_model_proposals(target->device, target->kernel, named->shape, batches_of(input.evidence),
+      wave_model_proposals(target.device, target.kernel, shape, batches_of(input.evidence),
                            static_cast<std::int32_t>(*max_splits));
   if (!proposals.ok()) return proposals.status();
-  annotate_proposals(*target, named->shape, input.proposals);
+  annotate_proposals(target, shape, input.proposals);
   // What the model likes may have been measured under another name: the same number of splits is the same
   // plan. And it may have been proposed already.
   std::erase_if(*proposals, [&](const Proposal& proposal) {
@@ -218,14 +225,28 @@ std::string workload_text(const ServedWorkload& workload) {
   return text;
 }
 
+// The digest is of the very bytes that are judged.
+Status read_evidence(const std::string& path, JudgedRecords& judged) {
+  const Result<std::string> content = read_file("--records", path);
+  if (!content.ok()) return content.status();
+  Result<std::vector<Evidence>> evidence = parse_records(*content);
+  if (!evidence.ok()) {
+    return make_status(evidence.status().code(), "{}: {}", path, evidence.status().message());
+  }
+  judged.records = {.path = path,
+                    .sha256 = sha256(*content),
+                    .bytes = static_cast<std::int64_t>(content->size()),
+                    .samples = 0};
+  for (const Evidence& item : *evidence) judged.records.samples += std::ssize(item.samples);
+  judged.input.evidence = *std::move(evidence);
+  return {};
+}
+
 }  // namespace
 
 Result<JudgedRecords> judge_records(const DecideOptions& options) {
   JudgedRecords judged;
-  judged.records = options.records;
-  Result<std::vector<Evidence>> evidence = read_records(options.records);
-  if (!evidence.ok()) return evidence.status();
-  judged.input.evidence = *std::move(evidence);
+  WAVEFILL_RETURN_IF_ERROR(read_evidence(options.records, judged));
   judged.input.proposals = take_proposals(judged.input.evidence);
   judged.input.deployed = options.deployed;
   judged.foreign = foreign_settings(judged.input.evidence);
@@ -233,7 +254,12 @@ Result<JudgedRecords> judge_records(const DecideOptions& options) {
   if (!proposals.ok()) return proposals.status();
   std::ranges::move(*proposals, std::back_inserter(judged.input.proposals));
   add_said_splits(judged.input);
-  WAVEFILL_RETURN_IF_ERROR(add_plans(options, judged.input));
+  Result<std::optional<MeasuredOn>> measured_on = read_measured_on(options);
+  if (!measured_on.ok()) return measured_on.status();
+  judged.measured_on = *std::move(measured_on);
+  if (judged.measured_on) {
+    WAVEFILL_RETURN_IF_ERROR(add_plans(options, *judged.measured_on, judged.input));
+  }
   if (!options.measured_again.empty()) {
     Result<std::vector<std::int32_t>> again = parse_batch_list("--measured-again", options.measured_again);
     if (!again.ok()) return again.status();
@@ -245,13 +271,13 @@ Result<JudgedRecords> judge_records(const DecideOptions& options) {
     if (!ceiling.ok()) return ceiling.status();
     judged.input.capture_ceiling = static_cast<std::int32_t>(*ceiling);
   }
-  const std::vector<std::int32_t> batches = batches_of(judged.input.evidence);
+  judged.batches = batches_of(judged.input.evidence);
   const Result<std::vector<WorkloadWeight>> workload = parse_workload(options.workload);
   if (!workload.ok()) return workload.status();
-  judged.workload = serve_workload(*workload, batches);
+  judged.workload = serve_workload(*workload, judged.batches);
   if (!options.workload.empty() && judged.workload.weights.empty()) {
     return invalid_argument("--workload begins at batch {}; allowed: up to {}, the largest measured",
-                            workload->front().batch, batches.back());
+                            workload->front().batch, judged.batches.back());
   }
   judged.input.workload = judged.workload.weights;
   Result<Decision> decision = decide(judged.input);
@@ -260,8 +286,17 @@ Result<JudgedRecords> judge_records(const DecideOptions& options) {
   return judged;
 }
 
-Json document(const JudgedRecords& judged) {
-  Json json = Json::parse(to_json(judged.decision));
+DecisionRequest request_of(const JudgedRecords& judged, const std::string& command) {
+  return {.command = command,
+          .batches = judged.batches,
+          .workload = judged.input.workload,
+          .budget_s = std::nullopt,
+          .seed = judged.input.rule.seed,
+          .records = judged.records};
+}
+
+Json document(const JudgedRecords& judged, const std::string& command) {
+  Json json = Json::parse(to_json(judged.decision, request_of(judged, command)));
   Json weights = Json::array();
   for (const WorkloadWeight& weight : judged.workload.weights) {
     weights.push_back({{"batch", weight.batch}, {"weight", weight.weight}});
@@ -269,7 +304,7 @@ Json document(const JudgedRecords& judged) {
   Json beyond = Json::array();
   for (const WorkloadWeight& weight : judged.workload.beyond) beyond.push_back(weight.batch);
   json["deployed"] = judged.input.deployed;
-  json["records"] = judged.records;
+  json["records"] = judged.records.path;
   json["workload"] = std::move(weights);
   json["workload_beyond"] = std::move(beyond);
   json["foreign_settings"] = judged.foreign;
@@ -278,7 +313,7 @@ Json document(const JudgedRecords& judged) {
 
 std::string text_of(const JudgedRecords& judged, const report::TerminalStyle& style) {
   const Decision& decision = judged.decision;
-  std::string text = fmt::format("{}, deployed {}, {}\n\n", judged.records, judged.input.deployed,
+  std::string text = fmt::format("{}, deployed {}, {}\n\n", judged.records.path, judged.input.deployed,
                                  workload_text(judged.workload));
   text += verdict_table(judged, style) + rejected_table(decision, style) + dips_text(decision);
   if (!judged.workload.beyond.empty()) {
