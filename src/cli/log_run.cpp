@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "cli/decide_ledger.h"
 #include "core/errors.h"
 #include "measure/statistics.h"
 #include "report/decision_page.h"
@@ -114,14 +115,14 @@ std::string arms_table(const std::vector<MeasuredArm>& arms, const report::Termi
 
 // What was asked for, and what was decided.
 std::string decision_text(const RunDetails& details) {
-  if (!details.decision) return "\nUnfinished: the same wavefill tune command goes on with it.\n";
-  std::string text = "\n";
+  if (!details.decision) return "Unfinished: the same wavefill tune command goes on with it.\n";
+  std::string text;
   for (const auto& [name, value] : report::request_facts(details.decision->json)) {
     text += fmt::format("{:<24} {}\n", name, value);
   }
   const std::string command = report::request_command(details.decision->json);
   if (!command.empty()) text += fmt::format("{:<24} {}\n", "command", command);
-  if (text.size() > 1) text += "\n";
+  if (!text.empty()) text += "\n";
   return text + fmt::format("Decision: {}\n{}\n", details.summary.decision, details.summary.summary);
 }
 
@@ -205,8 +206,12 @@ std::string text_of(const RunDetails& details, const report::TerminalStyle& styl
   text += fmt::format("{}batches {}\n{}against {}, {}, seed {}\n\n", device, run.key.batches, kernel,
                       run.key.deployed, run.key.timing, run.key.seed);
   if (!details.arms.empty()) text += arms_table(details.arms, style) + "\n";
-  for (const EnvironmentField& field : details.environment.fields)
-    text += fmt::format("{:<22} {}\n", field.name, field.value);
+  // Of a decision from records the environment is their file, which the request names.
+  if (!is_decided_elsewhere(run.key)) {
+    for (const EnvironmentField& field : details.environment.fields)
+      text += fmt::format("{:<22} {}\n", field.name, field.value);
+    text += "\n";
+  }
   return text + decision_text(details);
 }
 

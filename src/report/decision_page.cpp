@@ -158,13 +158,8 @@ PhaseWatch watch_of(const Json& phase) {
           .contaminated_rounds = phase.at("contaminated_rounds").get<std::int32_t>(),
           .contamination = phase.at("contamination").get<std::string>(),
           .clock_low_mhz = clock("clock_low_mhz"),
-          .clock_high_mhz = clock("clock_high_mhz")};
-}
-
-std::string watch_text(const PhaseWatch& watch) {
-  std::string text = fmt::format("{} rounds used, {} disturbed", watch.rounds, watch.contaminated_rounds);
-  if (watch.contaminated_rounds > 0) text += fmt::format(" (the last because {})", watch.contamination);
-  return text + "; clock " + clock_text(watch);
+          .clock_high_mhz = clock("clock_high_mhz"),
+          .counts_contaminated = phase.at("counts_contaminated").get<bool>()};
 }
 
 using Facts = std::vector<std::pair<std::string, std::string>>;

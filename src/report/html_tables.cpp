@@ -67,12 +67,6 @@ std::string dips_table(const Report& report) {
   return "<p>Throughput falls from one batch size to the next larger one here:</p>\n" + table.html() + "\n";
 }
 
-// Rounds and clocks of one phase, for the environment.
-std::string watch_html(std::string_view phase, const PhaseWatch& watch) {
-  return pair_html(phase, fmt::format("{} rounds used, {} disturbed; clock {}", watch.rounds,
-                                      watch.contaminated_rounds, clock_text(watch)));
-}
-
 bool was_confirmed(const Report& report) { return std::ranges::any_of(report.batches, &Batch::is_confirmed); }
 
 }  // namespace
@@ -128,10 +122,9 @@ std::string trust_section(const Report& report) {
   html += "<dl class=\"pairs\">\n";
   html += pair_html("timing", report.timing);
   if (!report.batches.empty()) html += pair_html("caches", report.batches.back().cache_state);
-  html += pair_html("disturbed, search", disturbed_text(report.search_watch, report.counts_contaminated));
+  html += pair_html("disturbed, search", disturbed_text(report.search_watch));
   if (was_confirmed(report)) {
-    html += pair_html("disturbed, confirmation",
-                      disturbed_text(report.confirm_watch, report.counts_contaminated));
+    html += pair_html("disturbed, confirmation", disturbed_text(report.confirm_watch));
   }
   html += pair_html("time spent", fmt::format("{:.0f} s", report.elapsed_s));
   return html + "</dl>";
@@ -141,8 +134,8 @@ std::string environment_section(const Report& report) {
   std::string html = "<dl class=\"pairs\">\n";
   html += pair_html("device", report.device);
   html += pair_html("kernel", fmt::format("{} ({} slots)", report.kernel, report.slots));
-  html += watch_html("search", report.search_watch);
-  if (was_confirmed(report)) html += watch_html("confirmation", report.confirm_watch);
+  html += pair_html("search", watch_text(report.search_watch));
+  if (was_confirmed(report)) html += pair_html("confirmation", watch_text(report.confirm_watch));
   for (const auto& [name, value] : report.environment) html += pair_html(name, value);
   return html + "</dl>";
 }

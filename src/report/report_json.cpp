@@ -159,6 +159,7 @@ Json json_of(const ModelFit& fit) {
 Json json_of(const PhaseWatch& watch) {
   return {{"rounds", watch.rounds},
           {"contaminated_rounds", watch.contaminated_rounds},
+          {"counts_contaminated", watch.counts_contaminated},
           {"contamination", watch.contamination},
           {"clock_low_mhz", if_positive(watch.clock_low_mhz)},
           {"clock_high_mhz", if_positive(watch.clock_high_mhz)}};

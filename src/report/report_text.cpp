@@ -107,8 +107,7 @@ std::string disturbed_lines(const Report& report) {
   for (const auto& [phase, watch] :
        {std::pair{"search", &report.search_watch}, std::pair{"confirmation", &report.confirm_watch}}) {
     if (watch->contaminated_rounds == 0) continue;
-    text +=
-        fmt::format("Disturbed in the {}: {}\n", phase, disturbed_text(*watch, report.counts_contaminated));
+    text += fmt::format("Disturbed in the {}: {}\n", phase, disturbed_text(*watch));
   }
   return text;
 }

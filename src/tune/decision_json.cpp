@@ -97,6 +97,7 @@ Json watch_json(const PhaseWatch& watch) {
   const bool has_clock = watch.clock_low_mhz > 0.0;
   return {{"rounds", watch.rounds},
           {"contaminated_rounds", watch.contaminated_rounds},
+          {"counts_contaminated", watch.counts_contaminated},
           {"contamination", watch.contamination},
           {"clock_low_mhz", has_clock ? Json(watch.clock_low_mhz) : Json(nullptr)},
           {"clock_high_mhz", has_clock ? Json(watch.clock_high_mhz) : Json(nullptr)}};

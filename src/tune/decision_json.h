@@ -39,7 +39,7 @@ std::string to_json(const Decision& decision, const DecisionRequest& request);
 // The same of a run of the tuner, and
 //  "kernels": what was compared before one was tuned: each "kernel", "throughput", "is_chosen", "reason";
 //  "phases": "search" and, if there was one, "confirm": each "rounds", "contaminated_rounds",
-//  "contamination", "clock_low_mhz", "clock_high_mhz".
+//  "counts_contaminated", "contamination", "clock_low_mhz", "clock_high_mhz".
 std::string to_json(const TuneRequest& request, const TuneResult& result);
 
 }  // namespace wavefill

@@ -12,6 +12,7 @@ struct PhaseWatch {
   std::string contamination = {};        // the last reason
   double clock_low_mhz = 0.0;            // of the batches' median clocks; 0 = not said
   double clock_high_mhz = 0.0;
+  bool counts_contaminated = false;  // contaminated rounds are among `rounds`, as asked
 };
 
 // Adds one batch to `watch`: a BatchResult, or a ConfirmResult.

@@ -210,6 +210,8 @@ Status Tuner::conclude(DecisionInput input, Decision decision) {
   conclude_shortfall();
   for (const BatchResult& batch : result_.batches) add_to(result_.search_watch, batch);
   for (const ConfirmResult& confirmed : result_.confirmed) add_to(result_.confirm_watch, confirmed);
+  result_.search_watch.counts_contaminated = request_.count_contaminated;
+  result_.confirm_watch.counts_contaminated = request_.count_contaminated;
   fit();
   result_.profile = std::move(*profile);
   result_.decision = std::move(decision);

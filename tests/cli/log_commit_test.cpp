@@ -141,8 +141,8 @@ TEST_F(LogCommit, ThePageOfATunedDecisionSaysWhatWasAskedFor) {
   const std::string page = log({"--run", "2", "--markdown"}).out;
   for (const char* part :
        {"| workload, batch (weight) | 64 (17), 80 (16), 96,112 (0 each) |", "| budget | 90 s |",
-        "| search | 120 rounds used, 3 disturbed (the last because a neighbour); clock 1755 to 1980 MHz |",
-        "| confirmation | 40 rounds used, 0 disturbed; clock not said |",
+        "| search | 120 rounds used, 3 others disturbed; clock 1755 to 1980 MHz |",
+        "| confirmation | 40 rounds used, 0 others disturbed; clock not said |",
         "Asked for by\n\n```sh\nwavefill tune --out 'a `b` | c'\n```\n"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
   }

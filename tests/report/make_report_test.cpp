@@ -137,17 +137,27 @@ TEST(MakeReport, BothPhasesSayWhatWasDisturbedAndHowFastTheClocksWere) {
        {"<dt>disturbed, search</dt><dd>none of 50 rounds</dd>",
         "<dt>disturbed, confirmation</dt><dd>4 of 24 rounds, left out of every figure; the last because a "
         "neighbour</dd>",
-        "<dt>search</dt><dd>50 rounds used, 0 disturbed; clock 1980 MHz</dd>",
-        "<dt>confirmation</dt><dd>20 rounds used, 4 disturbed; clock 1755 to 1800 MHz</dd>"}) {
+        "<dt>search</dt><dd>50 rounds used, 0 others disturbed; clock 1980 MHz</dd>",
+        "<dt>confirmation</dt><dd>20 rounds used, 4 others disturbed; clock 1755 to 1800 MHz</dd>"}) {
     EXPECT_NE(html.find(part), std::string::npos) << part;
   }
   EXPECT_NE(to_text(report, {}).find("Disturbed in the confirmation: 4 of 24 rounds"), std::string::npos);
   EXPECT_EQ(to_text(report, {}).find("Disturbed in the search"), std::string::npos);
   const std::string json = to_json(report);
-  EXPECT_NE(json.find(R"("confirm":{"rounds":20,"contaminated_rounds":4,"contamination":"a neighbour",)"
+  EXPECT_NE(json.find(R"("confirm":{"rounds":20,"contaminated_rounds":4,"counts_contaminated":false,)"
+                      R"("contamination":"a neighbour",)"
                       R"("clock_low_mhz":1755.0,"clock_high_mhz":1800.0})"),
             std::string::npos)
       << json;
+}
+
+// Used as asked, they are not said to be left out.
+TEST(MakeReport, DisturbedRoundsThatCountAreSaidToCount) {
+  TuneResult run = result();
+  run.search_watch = {.rounds = 50, .contaminated_rounds = 4, .counts_contaminated = true};
+  const std::string html = to_html(make_report(request(), run, {}));
+  EXPECT_NE(html.find("<dd>4 of 50 rounds, used all the same as asked"), std::string::npos);
+  EXPECT_NE(html.find("<dd>50 rounds used, 4 of them disturbed; clock not said</dd>"), std::string::npos);
 }
 
 TEST(MakeReport, ARunWithoutAConfirmationDoesNotClaimAQuietOne) {
