@@ -9,6 +9,7 @@
 
 #include "tune/cost_prediction.h"
 #include "tune/fake_workbench.h"
+#include "tune/tune_evidence.h"
 
 namespace wavefill {
 namespace {
@@ -310,6 +311,26 @@ TEST(Tuner, RoundsContaminatedInTheConfirmationAreCountedThere) {
   }
   const std::string& json = sink.decisions().front().json;
   EXPECT_NE(json.find("\"clock_low_mhz\": 1755.0"), std::string::npos) << json;
+}
+
+// The search was fast and the confirmation slow: a dip of the confirmed table must not be laid to clocks that
+// its samples were not taken under.
+TEST(Tuner, TheTablesEvidenceHasTheClocksOfItsConfirmation) {
+  FakeWorkbench workbench;
+  MemorySink sink;
+  TuneResult run = tuned(request_for({1, 2}), workbench, sink);
+  ASSERT_EQ(run.confirmed.size(), 2U);
+  for (BatchResult& batch : run.batches) batch.clock_mhz = 1980.0;
+  for (ConfirmResult& confirmed : run.confirmed) confirmed.clock_mhz = 1755.0;
+  const DecisionInput input =
+      full_evidence(request_for({1, 2}), run.batches, run.confirmed, run.decision.table, {});
+  std::size_t of_table = 0;
+  for (const Evidence& evidence : input.evidence) {
+    const bool is_table = evidence.setting == kPerBatchTable;
+    of_table += is_table ? 1 : 0;
+    EXPECT_EQ(evidence.clock_mhz, is_table ? 1755.0 : 1980.0) << evidence.setting;
+  }
+  EXPECT_GT(of_table, 0U);
 }
 
 // A resumed run has not seen the rounds of the process before, and must count them all the same.
