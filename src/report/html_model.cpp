@@ -33,8 +33,8 @@ std::string arm_link(const Report& report, const ModelPick& pick, const std::str
 std::string score_text(const ModelScore& score) {
   return fmt::format(
       "off by {:.1f}% (root mean square) and by {:.1f}% at worst; it ranks the settings of one batch size "
-      "with a correlation of {:.2f}, and all of them with {:.2f}",
-      score.rms_residual * 100, score.max_residual * 100, score.rank_within_batches, score.rank_correlation);
+      "with a correlation of {}, and all of them with {:.2f}",
+      score.rms_residual * 100, score.max_residual * 100, rank_text(score), score.rank_correlation);
 }
 
 std::vector<std::string> row_of(const Report& report, const Batch* batch, const ModelPick& pick) {

@@ -141,6 +141,7 @@ ModelScore score_of(const FitScore& fit, std::vector<ModelPick> picks) {
           .max_residual = fit.max_relative_residual,
           .rank_correlation = fit.rank_correlation,
           .rank_within_batches = fit.rank_within_batches,
+          .ranked_batches = fit.ranked_batches,
           .picks = std::move(picks)};
 }
 

@@ -145,6 +145,7 @@ struct ModelScore {
   double max_residual = 0.0;
   double rank_correlation = 0.0;
   double rank_within_batches = 0.0;
+  std::int32_t ranked_batches = 0;    // that it is the average of; 0: nothing is known of it
   std::vector<ModelPick> picks = {};  // one a batch
 };
 

@@ -144,7 +144,7 @@ Json json_of(const ModelScore& score) {
   return {{"rms_relative_residual", score.rms_residual},
           {"max_relative_residual", score.max_residual},
           {"rank_correlation", score.rank_correlation},
-          {"rank_within_batches", score.rank_within_batches},
+          {"rank_within_batches", score.ranked_batches > 0 ? Json(score.rank_within_batches) : Json()},
           {"model_alone", array_of(score.picks)}};
 }
 

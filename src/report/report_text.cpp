@@ -87,8 +87,8 @@ std::string misses_text(const ModelScore& score) {
 std::string score_text(std::string_view name, const ModelScore& score) {
   return fmt::format(
              "Cost model, {}: off by {:.1f}% (root mean square, at worst {:.1f}%), "
-             "rank correlation {:.2f} within batches\n",
-             name, score.rms_residual * 100, score.max_residual * 100, score.rank_within_batches) +
+             "rank correlation {} within batches\n",
+             name, score.rms_residual * 100, score.max_residual * 100, rank_text(score)) +
          misses_text(score);
 }
 

@@ -141,8 +141,8 @@ CostModel fitted_model(std::span<const Seen> observations, const CostModel& stan
 }
 
 // Observations of each batch apart.
-double rank_within_batches(std::span<const FitObservation> observations,
-                           const std::vector<double>& predicted_us) {
+void rank_within_batches(std::span<const FitObservation> observations,
+                         const std::vector<double>& predicted_us, FitScore& score) {
   constexpr std::size_t kFewest = 3;
   std::map<std::int32_t, std::pair<std::vector<double>, std::vector<double>>> batches;
   for (std::size_t i = 0; i < observations.size(); ++i) {
@@ -151,13 +151,12 @@ double rank_within_batches(std::span<const FitObservation> observations,
     measured.push_back(observations[i].us);
   }
   double sum = 0.0;
-  int counted = 0;
   for (const auto& [batch, sides] : batches) {
     if (sides.first.size() < kFewest) continue;
     sum += rank_correlation(sides.first, sides.second);
-    ++counted;
+    ++score.ranked_batches;
   }
-  return counted == 0 ? 0.0 : sum / counted;
+  if (score.ranked_batches > 0) score.rank_within_batches = sum / score.ranked_batches;
 }
 
 FitScore score_of(std::span<const FitObservation> observations, const std::vector<double>& predicted_us) {
@@ -171,7 +170,7 @@ FitScore score_of(std::span<const FitObservation> observations, const std::vecto
   }
   score.rms_relative_residual = std::sqrt(score.rms_relative_residual);
   score.rank_correlation = rank_correlation(predicted_us, measured);
-  score.rank_within_batches = rank_within_batches(observations, predicted_us);
+  rank_within_batches(observations, predicted_us, score);
   return score;
 }
 

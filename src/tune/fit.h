@@ -24,6 +24,7 @@ struct FitScore {
   // The same within each batch, averaged over batches of at least 3 observations: what pruning lives on. Over
   // all, large batches being slower than small ones makes any model look good. 0 without such a batch.
   double rank_within_batches = 0.0;
+  std::int32_t ranked_batches = 0;  // that it is the average of
 };
 
 // In sample: the score is over the very observations that the constants were fitted to.

@@ -173,6 +173,7 @@ TEST(MakeReport, TheModelsTwoScoresKeepTheirNames) {
   TuneResult run = result();
   CostFit fit;
   fit.rank_within_batches = 0.91;
+  fit.ranked_batches = 1;
   run.fit = fit;
   run.batches[0].arms[0].fitted_us = run.batches[0].arms[1].out_of_sample_us = 70.0;
   run.batches[0].arms[1].fitted_us = run.batches[0].arms[0].out_of_sample_us = 75.0;
@@ -182,7 +183,11 @@ TEST(MakeReport, TheModelsTwoScoresKeepTheirNames) {
   EXPECT_NE(to_json(alone).find("\"out_of_sample\":null"), std::string::npos);
   EXPECT_NE(to_text(alone, {}).find("Cost model, out of sample: unknown"), std::string::npos);
   run.out_of_sample.models[8] = {};
+  EXPECT_NE(to_text(make_report(request(), run, {}), {}).find("rank correlation unknown within"),
+            std::string::npos)
+      << "no batch had settings enough: 0.00 would be a claim";
   run.out_of_sample.rank_within_batches = 0.37;
+  run.out_of_sample.ranked_batches = 1;
   const Report report = make_report(request(), run, {});
   EXPECT_EQ(report.fit.in_sample.rank_within_batches, 0.91);
   EXPECT_EQ(report.fit.in_sample.picks[0].setting, "fixed=1");

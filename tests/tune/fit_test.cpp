@@ -145,6 +145,7 @@ TEST(FitOutOfSample, ABatchIsScoredByAFitThatHasNotSeenIt) {
   ASSERT_EQ(clean.models.size(), 8U);
   EXPECT_LT(clean.max_relative_residual, 0.05);
   EXPECT_GT(clean.rank_within_batches, 0.99);
+  EXPECT_EQ(clean.ranked_batches, 8);
 
   for (FitObservation& observation : observations) {
     if (observation.plan->shape.batch == 3) observation.us *= 4.0;
