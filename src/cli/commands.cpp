@@ -42,7 +42,7 @@ constexpr std::array<Command, 9> kCommands = {{
      .example = "wavefill profile check profile.json --device cpu",
      .define = define_profile},
     {.name = "log",
-     .summary = "list tuning runs and their decisions from the ledger",
+     .summary = "list tuning runs and decisions from the ledger",
      .example = "wavefill log --run 3",
      .define = define_log},
 }};

@@ -1,17 +1,17 @@
 #include "cli/decide_run.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 #include <set>
 
+#include "cli/files.h"
 #include "cli/number_list.h"
-#include "cli/verdict_text.h"
+#include "cli/sha256.h"
 #include "core/errors.h"
 #include "core/parse.h"
 #include "plan/setting.h"
-#include "tune/decision_json.h"
 #include "tune/record_import.h"
 #include "tune/wave_model.h"
 
@@ -99,27 +99,33 @@ void annotate_proposals(const PlanTarget& target, const DecodeShape& shape,
   }
 }
 
-// What is known of settings and batches once it is known what they ran on.
-Status add_plans(const DecideOptions& options, DecisionInput& input) {
+// What the records were measured on. Errors: as judge_records().
+Result<std::optional<MeasuredOn>> read_measured_on(const DecideOptions& options) {
   const bool has_device = !options.target.device.device.empty();
   if (has_device != is_given(options.shape)) {
     return invalid_argument("{} is given without {}; allowed: both or neither",
                             has_device ? "--device" : "a shape",
                             has_device ? "a shape (--model, or --heads and --topk)" : "--device");
   }
-  if (!has_device) return {};
+  if (!has_device) return std::optional<MeasuredOn>();
   const Result<NamedShape> named = read_shape(options.shape);
   if (!named.ok()) return named.status();
-  const Result<PlanTarget> target = read_plan_target(options.target, named->shape);
+  Result<PlanTarget> target = read_plan_target(options.target, named->shape);
   if (!target.ok()) return target.status();
+  return std::optional<MeasuredOn>({.target = *std::move(target), .shape = named->shape});
+}
+
+// What is known of settings and batches once it is known what they ran on.
+Status add_plans(const DecideOptions& options, const MeasuredOn& measured_on, DecisionInput& input) {
+  const auto& [target, shape] = measured_on;
   const Result<std::int64_t> max_splits = parse_integer("--max-splits", options.max_splits, 1, kMaxNumSplits);
   if (!max_splits.ok()) return max_splits.status();
-  annotate_with_plans(target->device, target->kernel, named->shape, input.evidence);
+  annotate_with_plans(target.device, target.kernel, shape, input.evidence);
   Result<std::vector<Proposal>> proposals =
-      wave_model_proposals(target->device, target->kernel, named->shape, batches_of(input.evidence),
+      wave_model_proposals(target.device, target.kernel, shape, batches_of(input.evidence),
                            static_cast<std::int32_t>(*max_splits));
   if (!proposals.ok()) return proposals.status();
-  annotate_proposals(*target, named->shape, input.proposals);
+  annotate_proposals(target, shape, input.proposals);
   // What the model likes may have been measured under another name: the same number of splits is the same
   // plan. And it may have been proposed already.
   std::erase_if(*proposals, [&](const Proposal& proposal) {
@@ -136,96 +142,28 @@ Status add_plans(const DecideOptions& options, DecisionInput& input) {
   return {};
 }
 
-std::string splits_text(std::int32_t num_splits) {
-  return num_splits > 0 ? std::to_string(num_splits) : std::string("-");
-}
-
-// Not where the deployed setting has no sample at this batch.
-bool is_compared(const VerdictRow& row) { return row.effect.has_interval || row.effect.at_face_value; }
-
-std::string verdict_table(const JudgedRecords& judged, const report::TerminalStyle& style) {
-  using report::Align;
-  report::TextTable table({{"setting", Align::left},
-                           {"batch"},
-                           {"splits"},
-                           {"tokens/s"},
-                           {"effect"},
-                           {"95% interval", Align::left},
-                           {"verdict", Align::left},
-                           {"samples"}});
-  for (const VerdictRow& row : judged.decision.verdicts) {
-    const bool is_deployed = row.setting == judged.input.deployed;
-    const bool is_measured = row.samples > 0;
-    table.add_row({row.setting, std::to_string(row.batch), splits_text(row.num_splits),
-                   is_measured ? fmt::format("{:.1f}", row.batch * 1e6 / row.median_us) : "-",
-                   is_deployed        ? ""
-                   : is_compared(row) ? percent_text(row.effect.effect)
-                                      : "-",
-                   row.effect.has_interval && !is_deployed ? range_text(row.effect.interval) : "",
-                   is_deployed ? report::Cell("deployed", report::Tone::dim)
-                               : report::Cell(std::string(to_string(row.verdict)), tone_of(row.verdict)),
-                   std::to_string(row.samples)});
+// The digest is of the very bytes that are judged.
+Status read_evidence(const std::string& path, JudgedRecords& judged) {
+  const Result<std::string> content = read_file("--records", path);
+  if (!content.ok()) return content.status();
+  Result<std::vector<Evidence>> evidence = parse_records(*content);
+  if (!evidence.ok()) {
+    return make_status(evidence.status().code(), "{}: {}", path, evidence.status().message());
   }
-  return table.render(style);
-}
-
-std::string rejected_table(const Decision& decision, const report::TerminalStyle& style) {
-  if (decision.rejected.empty()) return "";
-  using report::Align;
-  report::TextTable table(
-      {{"rejected", Align::left}, {"reason", Align::left}, {"batch"}, {"why", Align::left}});
-  for (const Rejected& rejected : decision.rejected) {
-    table.add_row({rejected.setting, std::string(to_string(rejected.reason)),
-                   rejected.batch > 0 ? std::to_string(rejected.batch) : "-", rejected.detail});
-  }
-  return "\n" + table.render(style);
-}
-
-std::string dips_text(const Decision& decision) {
-  std::string text;
-  for (const Dip& dip : decision.dips) {
-    text += fmt::format("\ndip: {} falls by {:.1f}% from batch {} to {}{}; likely cause: {}{}\n", dip.setting,
-                        -dip.effect * 100.0, dip.batch_before, dip.batch,
-                        dip.introduced ? "" : ", and so does the deployed setting or it is within noise",
-                        dip.cause, dip.measured_again ? " (measured again)" : "");
-  }
-  return text;
-}
-
-std::string entry_text(const TableEntry& entry) {
-  const std::string splits = entry.num_splits > 0 ? fmt::format(" ({} splits)", entry.num_splits) : "";
-  return fmt::format("batch {}: {}{}", entry.batch, entry.setting, splits);
-}
-
-std::string next_text(const std::optional<NextMeasurement>& next) {
-  if (!next) return "";
-  const bool is_table = next->setting == kPerBatchTable;
-  std::string text = fmt::format("\nMeasure next: {}\n  {}\n",
-                                 is_table ? "the per-batch table" : next->setting, next->reason);
-  for (const TableEntry& entry : next->table) text += fmt::format("  {}\n", entry_text(entry));
-  return text;
-}
-
-std::string workload_text(const ServedWorkload& workload) {
-  if (workload.weights.empty()) return "all batch sizes alike";
-  double sum = 0.0;
-  for (const WorkloadWeight& weight : workload.weights) sum += weight.weight;
-  std::string text = "workload";
-  for (const WorkloadWeight& weight : workload.weights) {
-    text += fmt::format("{} {} ({:.0f}%)", text == "workload" ? "" : ",", weight.batch,
-                        weight.weight / sum * 100.0);
-  }
-  return text;
+  judged.records = {.path = path,
+                    .sha256 = sha256(*content),
+                    .bytes = static_cast<std::int64_t>(content->size()),
+                    .samples = 0};
+  for (const Evidence& item : *evidence) judged.records.samples += std::ssize(item.samples);
+  judged.input.evidence = *std::move(evidence);
+  return {};
 }
 
 }  // namespace
 
 Result<JudgedRecords> judge_records(const DecideOptions& options) {
   JudgedRecords judged;
-  judged.records = options.records;
-  Result<std::vector<Evidence>> evidence = read_records(options.records);
-  if (!evidence.ok()) return evidence.status();
-  judged.input.evidence = *std::move(evidence);
+  WAVEFILL_RETURN_IF_ERROR(read_evidence(options.records, judged));
   judged.input.proposals = take_proposals(judged.input.evidence);
   judged.input.deployed = options.deployed;
   judged.foreign = foreign_settings(judged.input.evidence);
@@ -233,7 +171,12 @@ Result<JudgedRecords> judge_records(const DecideOptions& options) {
   if (!proposals.ok()) return proposals.status();
   std::ranges::move(*proposals, std::back_inserter(judged.input.proposals));
   add_said_splits(judged.input);
-  WAVEFILL_RETURN_IF_ERROR(add_plans(options, judged.input));
+  Result<std::optional<MeasuredOn>> measured_on = read_measured_on(options);
+  if (!measured_on.ok()) return measured_on.status();
+  judged.measured_on = *std::move(measured_on);
+  if (judged.measured_on) {
+    WAVEFILL_RETURN_IF_ERROR(add_plans(options, *judged.measured_on, judged.input));
+  }
   if (!options.measured_again.empty()) {
     Result<std::vector<std::int32_t>> again = parse_batch_list("--measured-again", options.measured_again);
     if (!again.ok()) return again.status();
@@ -245,13 +188,13 @@ Result<JudgedRecords> judge_records(const DecideOptions& options) {
     if (!ceiling.ok()) return ceiling.status();
     judged.input.capture_ceiling = static_cast<std::int32_t>(*ceiling);
   }
-  const std::vector<std::int32_t> batches = batches_of(judged.input.evidence);
+  judged.batches = batches_of(judged.input.evidence);
   const Result<std::vector<WorkloadWeight>> workload = parse_workload(options.workload);
   if (!workload.ok()) return workload.status();
-  judged.workload = serve_workload(*workload, batches);
+  judged.workload = serve_workload(*workload, judged.batches);
   if (!options.workload.empty() && judged.workload.weights.empty()) {
     return invalid_argument("--workload begins at batch {}; allowed: up to {}, the largest measured",
-                            workload->front().batch, batches.back());
+                            workload->front().batch, judged.batches.back());
   }
   judged.input.workload = judged.workload.weights;
   Result<Decision> decision = decide(judged.input);
@@ -260,8 +203,17 @@ Result<JudgedRecords> judge_records(const DecideOptions& options) {
   return judged;
 }
 
-Json document(const JudgedRecords& judged) {
-  Json json = Json::parse(to_json(judged.decision));
+DecisionRequest request_of(const JudgedRecords& judged, const std::string& command) {
+  return {.command = command,
+          .batches = judged.batches,
+          .workload = judged.input.workload,
+          .budget_s = std::nullopt,
+          .seed = judged.input.rule.seed,
+          .records = judged.records};
+}
+
+Json document(const JudgedRecords& judged, const std::string& command) {
+  Json json = Json::parse(to_json(judged.decision, request_of(judged, command)));
   Json weights = Json::array();
   for (const WorkloadWeight& weight : judged.workload.weights) {
     weights.push_back({{"batch", weight.batch}, {"weight", weight.weight}});
@@ -269,36 +221,11 @@ Json document(const JudgedRecords& judged) {
   Json beyond = Json::array();
   for (const WorkloadWeight& weight : judged.workload.beyond) beyond.push_back(weight.batch);
   json["deployed"] = judged.input.deployed;
-  json["records"] = judged.records;
+  json["records"] = judged.records.path;
   json["workload"] = std::move(weights);
   json["workload_beyond"] = std::move(beyond);
   json["foreign_settings"] = judged.foreign;
   return json;
-}
-
-std::string text_of(const JudgedRecords& judged, const report::TerminalStyle& style) {
-  const Decision& decision = judged.decision;
-  std::string text = fmt::format("{}, deployed {}, {}\n\n", judged.records, judged.input.deployed,
-                                 workload_text(judged.workload));
-  text += verdict_table(judged, style);
-  if (decision.at_face_value) {
-    text += fmt::format("\nno figure was repeated: what is beyond {:.0f}% is taken at face value\n",
-                        judged.input.rule.assumed_noise * 100.0);
-  }
-  text += rejected_table(decision, style) + dips_text(decision);
-  if (!judged.workload.beyond.empty()) {
-    text += fmt::format("\nno measurement serves batch {}{} of the workload: left out of the weights\n",
-                        judged.workload.beyond.front().batch,
-                        judged.workload.beyond.size() > 1 ? " and above" : "");
-  }
-  if (!judged.foreign.empty()) {
-    text += fmt::format("\njudged by name only, wavefill has no such setting: {}\n",
-                        fmt::join(judged.foreign, ", "));
-  }
-  text += next_text(decision.next);
-  const std::string verb = decision.keeps_deployed ? "keep" : "deploy";
-  text += "\n" + report::emphasised(fmt::format("Decision: {} {}", verb, decision.decision), style) + "\n";
-  return text + decision.summary + "\n";
 }
 
 }  // namespace wavefill::cli

@@ -1,6 +1,7 @@
 // Judging measurements that were taken elsewhere: the thinking half of `wavefill decide`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "cli/workload.h"
 #include "report/text_table.h"
 #include "tune/decision.h"
+#include "tune/decision_json.h"
 #include "wavefill/status.h"
 
 namespace wavefill::cli {
@@ -25,9 +27,17 @@ struct DecideOptions {
   std::string max_splits = "8";        // that the wave model may propose
 };
 
+// What the records were measured on.
+struct MeasuredOn {
+  PlanTarget target;
+  DecodeShape shape;
+};
+
 // A decision with what it was made from.
 struct JudgedRecords {
-  std::string records;  // the file
+  RecordsFile records;
+  std::optional<MeasuredOn> measured_on;  // absent: unknown
+  std::vector<std::int32_t> batches;      // in the records
   DecisionInput input;
   ServedWorkload workload;
   std::vector<std::string> foreign;  // settings measured that wavefill cannot deploy by that name
@@ -38,7 +48,10 @@ struct JudgedRecords {
 // records: names the line), not_found, unavailable (a file, a device).
 Result<JudgedRecords> judge_records(const DecideOptions& options);
 
-Json document(const JudgedRecords& judged);
+// What was asked for, by `command`.
+DecisionRequest request_of(const JudgedRecords& judged, const std::string& command);
+
+Json document(const JudgedRecords& judged, const std::string& command);
 std::string text_of(const JudgedRecords& judged, const report::TerminalStyle& style);
 
 }  // namespace wavefill::cli

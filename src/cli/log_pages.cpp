@@ -2,32 +2,52 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "cli/decide_ledger.h"
 #include "core/errors.h"
 #include "report/decision_page.h"
 
 namespace wavefill::cli {
 namespace {
 
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+// Empty where the records were taken on nobody knows what.
+Facts device_facts(const ProfileKey& key) {
+  if (key.device.empty()) return {};
+  return {{"device", fmt::format("{} ({} SMs or threads)", key.device, key.num_sms)},
+          {"kernel", fmt::format("{}, {} heads a CTA, kv tiles of {}, {} CTAs an SM", key.kernel,
+                                 key.heads_per_cta, key.kv_tile, key.ctas_per_sm)},
+          {"shape", fmt::format("{} heads, topk {} + {}, s_q {}, {} cache, d_qk {}", key.num_heads, key.topk,
+                                key.extra_topk, key.s_q, key.kv_format, key.d_qk)}};
+}
+
 report::DecisionContext context_of(const RunDetails& run) {
   const RunSummary& summary = run.summary;
   const ProfileKey& key = summary.key.profile;
+  const bool is_elsewhere = is_decided_elsewhere(summary.key);
   report::DecisionContext context;
-  context.title = fmt::format("{} on {}", shape_text(key), key.device);
+  context.title = key.device.empty() ? std::string(summary.key.timing)
+                                     : fmt::format("{} on {}", shape_text(key), key.device);
   context.date = utc_text(run.decision->at_unix_us) + " UTC";
   context.deployed = summary.key.deployed;
-  context.facts = {{"device", fmt::format("{} ({} SMs or threads)", key.device, key.num_sms)},
-                   {"kernel", fmt::format("{}, {} heads a CTA, kv tiles of {}, {} CTAs an SM", key.kernel,
-                                          key.heads_per_cta, key.kv_tile, key.ctas_per_sm)},
-                   {"shape", fmt::format("{} heads, topk {} + {}, s_q {}, {} cache, d_qk {}", key.num_heads,
-                                         key.topk, key.extra_topk, key.s_q, key.kv_format, key.d_qk)},
-                   {"batch sizes", summary.key.batches},
-                   {"deployed until then", summary.key.deployed},
-                   {"timing", summary.key.timing},
-                   {"samples", fmt::format("{}, of which {} in disturbed rounds", summary.num_measurements,
-                                           summary.num_contaminated)},
-                   {"seed", std::to_string(summary.key.seed)},
-                   {"wavefill", key.library_version},
-                   {"ledger run", std::to_string(summary.id)}};
+  context.facts = device_facts(key);
+  const auto fact = [&](const char* name, std::string value) {
+    context.facts.emplace_back(name, std::move(value));
+  };
+  fact("batch sizes", summary.key.batches);
+  fact("deployed until then", summary.key.deployed);
+  fact("timing", summary.key.timing);
+  if (!is_elsewhere) {
+    fact("samples", fmt::format("{}, of which {} in disturbed rounds", summary.num_measurements,
+                                summary.num_contaminated));
+  }
+  fact("seed", std::to_string(summary.key.seed));
+  fact("wavefill", key.library_version);
+  fact("ledger run", std::to_string(summary.id));
+  // Of such a decision the environment is the records' file, which is among the facts of its request.
+  if (is_elsewhere) return context;
   for (const EnvironmentField& field : run.environment.fields) {
     context.environment.emplace_back(field.name, field.value);
   }

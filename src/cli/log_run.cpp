@@ -8,8 +8,10 @@
 #include <map>
 #include <tuple>
 
+#include "cli/decide_ledger.h"
 #include "core/errors.h"
 #include "measure/statistics.h"
+#include "report/decision_page.h"
 
 namespace wavefill::cli {
 namespace {
@@ -111,6 +113,19 @@ std::string arms_table(const std::vector<MeasuredArm>& arms, const report::Termi
   return table.render(style);
 }
 
+// What was asked for, and what was decided.
+std::string decision_text(const RunDetails& details) {
+  if (!details.decision) return "Unfinished: the same wavefill tune command goes on with it.\n";
+  std::string text;
+  for (const auto& [name, value] : report::request_facts(details.decision->json)) {
+    text += fmt::format("{:<24} {}\n", name, value);
+  }
+  const std::string command = report::request_command(details.decision->json);
+  if (!command.empty()) text += fmt::format("{:<24} {}\n", "command", command);
+  if (!text.empty()) text += "\n";
+  return text + fmt::format("Decision: {}\n{}\n", details.summary.decision, details.summary.summary);
+}
+
 }  // namespace
 
 std::string utc_text(std::int64_t unix_us) {
@@ -118,6 +133,7 @@ std::string utc_text(std::int64_t unix_us) {
 }
 
 std::string shape_text(const ProfileKey& key) {
+  if (key.num_heads == 0) return "-";
   std::string text = fmt::format("{} heads, {}", key.num_heads, key.topk);
   if (key.extra_topk > 0) text += fmt::format(" + {}", key.extra_topk);
   if (key.s_q > 1) text += fmt::format(", s_q {}", key.s_q);
@@ -156,6 +172,7 @@ Json json_of(const RunSummary& run) {
           {"batches", run.key.batches},
           {"deployed", run.key.deployed},
           {"timing", run.key.timing},
+          {"seed", run.key.seed},
           {"library_version", run.key.profile.library_version},
           {"sessions", run.num_sessions},
           {"measurements", run.num_measurements},
@@ -172,24 +189,30 @@ Json document(const RunDetails& details) {
     json["environment"][field.name] = field.value;
   json["arms"] = Json::array();
   for (const MeasuredArm& arm : details.arms) json["arms"].push_back(json_of(arm));
-  json["record"] = details.decision ? Json::parse(details.decision->json, nullptr, false) : Json();
+  const Json record = details.decision ? Json::parse(details.decision->json, nullptr, false) : Json();
+  // Null where an older build kept the decision.
+  json["request"] = record.is_object() ? record.value("request", Json()) : Json();
+  json["record"] = record;
   return json;
 }
 
 std::string text_of(const RunDetails& details, const report::TerminalStyle& style) {
   const RunSummary& run = details.summary;
-  std::string text =
-      fmt::format("run {}, {} UTC, {} sessions, wavefill {}\n{}, {}, batches {}\n{} against {}, {}\n\n",
-                  run.id, utc_text(run.started_unix_us), run.num_sessions, run.key.profile.library_version,
-                  run.key.profile.device, shape_text(run.key.profile), run.key.batches,
-                  run.key.profile.kernel, run.key.deployed, run.key.timing);
-  text += arms_table(details.arms, style);
-  text += "\n";
-  for (const EnvironmentField& field : details.environment.fields)
-    text += fmt::format("{:<22} {}\n", field.name, field.value);
-  text += run.finished ? fmt::format("\nDecision: {}\n{}\n", run.decision, run.summary)
-                       : std::string("\nUnfinished: the same wavefill tune command goes on with it.\n");
-  return text;
+  const ProfileKey& key = run.key.profile;
+  std::string text = fmt::format("run {}, {} UTC, {} sessions, wavefill {}\n", run.id,
+                                 utc_text(run.started_unix_us), run.num_sessions, key.library_version);
+  const std::string device = key.device.empty() ? "" : fmt::format("{}, {}, ", key.device, shape_text(key));
+  const std::string kernel = key.kernel.empty() ? "" : key.kernel + " ";
+  text += fmt::format("{}batches {}\n{}against {}, {}, seed {}\n\n", device, run.key.batches, kernel,
+                      run.key.deployed, run.key.timing, run.key.seed);
+  if (!details.arms.empty()) text += arms_table(details.arms, style) + "\n";
+  // Of a decision from records the environment is their file, which the request names.
+  if (!is_decided_elsewhere(run.key)) {
+    for (const EnvironmentField& field : details.environment.fields)
+      text += fmt::format("{:<22} {}\n", field.name, field.value);
+    text += "\n";
+  }
+  return text + decision_text(details);
 }
 
 }  // namespace wavefill::cli

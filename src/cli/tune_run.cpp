@@ -7,6 +7,7 @@
 
 #include "cli/files.h"
 #include "cli/interrupt.h"
+#include "cli/ledger_option.h"
 #include "cli/shell_quoted.h"
 #include "cli/workbench_options.h"
 #include "core/errors.h"
@@ -23,17 +24,6 @@ Status check_all_outputs(const OutputPaths& given, std::span<const ShapeRun> run
     WAVEFILL_RETURN_IF_ERROR(check_outputs(run.paths));
   }
   return {};
-}
-
-// The ledger at `path`; empty: at the default path, which `path` is then.
-Result<Ledger> open_ledger(std::string& path) {
-  if (path.empty()) {
-    Result<std::string> fallback = default_ledger_path();
-    if (!fallback.ok()) return fallback.status();
-    path = *std::move(fallback);
-    WAVEFILL_RETURN_IF_ERROR(make_parent_directories(path));
-  }
-  return Ledger::open(path);
 }
 
 // The options that leave `runs`, the last of several, to be tuned. One alone would have plain file names.
@@ -100,9 +90,8 @@ Result<std::vector<TunedShape>> tune_shapes(std::span<const ShapeRun> runs, Work
       report_interruption(runs, tuned.size(), result->run, console);
       break;
     }
-    report::Report report = report::make_report(
-        request, *result,
-        {.title = named.title, .command = console.command_line(), .created_unix_us = unix_time_us()});
+    report::Report report =
+        report::make_report(request, *result, {.title = named.title, .created_unix_us = unix_time_us()});
     tuned.push_back({named.tp, paths, *std::move(result), std::move(report)});
     WAVEFILL_RETURN_IF_ERROR(write_outputs(tuned.back()));
   }

@@ -105,6 +105,32 @@ Status insert_measurement(sqlite::Statement& insert, const Measurement& measurem
   return sqlite::is_duplicate(status) ? measured_before(measurement) : status;
 }
 
+Status insert_decision(const sqlite::Database& database, RunId run, const DecisionRecord& decision) {
+  auto insert = database.prepare(
+      "INSERT INTO decisions (run, deployed, decision, summary, json, at_unix_us) VALUES "
+      "(?1,?2,?3,?4,?5,?6)");
+  if (!insert.ok()) return insert.status();
+  insert->bind(1, run)
+      .bind(2, decision.deployed)
+      .bind(3, decision.decision)
+      .bind(4, decision.summary)
+      .bind(5, decision.json)
+      .bind(6, decision.at_unix_us);
+  return insert->run();
+}
+
+Result<RunId> insert_decided_run(const sqlite::Database& database, const RunKey& key,
+                                 const Environment& environment, const DecisionRecord& decision) {
+  auto transaction = sqlite::Transaction::begin(database);
+  if (!transaction.ok()) return transaction.status();
+  const Result<RunId> id = insert_run(database, key);
+  if (!id.ok()) return id.status();
+  WAVEFILL_RETURN_IF_ERROR(insert_session(database, *id, environment));
+  WAVEFILL_RETURN_IF_ERROR(insert_decision(database, *id, decision));
+  WAVEFILL_RETURN_IF_ERROR(transaction->commit());
+  return *id;
+}
+
 Status check_path(const std::string& path, bool must_exist) {
   if (path.empty()) return invalid_argument("the ledger's path is empty; allowed: a file");
   struct stat file {};
@@ -216,19 +242,18 @@ Status Ledger::record(const ArmEnd& end) {
 Status Ledger::finish(const DecisionRecord& decision) {
   // FULL for this one commit: it flushes the log, and with it everything that was recorded before.
   WAVEFILL_RETURN_IF_ERROR(with_path(impl_->database.execute("PRAGMA synchronous = FULL"), impl_->path));
-  auto insert = impl_->database.prepare(
-      "INSERT INTO decisions (run, deployed, decision, summary, json, at_unix_us) VALUES "
-      "(?1,?2,?3,?4,?5,?6)");
-  if (!insert.ok()) return with_path(insert.status(), impl_->path);
-  insert->bind(1, decision.run)
-      .bind(2, decision.deployed)
-      .bind(3, decision.decision)
-      .bind(4, decision.summary)
-      .bind(5, decision.json)
-      .bind(6, decision.at_unix_us);
-  WAVEFILL_RETURN_IF_ERROR(with_path(insert->run(), impl_->path));
+  WAVEFILL_RETURN_IF_ERROR(with_path(insert_decision(impl_->database, decision.run, decision), impl_->path));
   suspend(decision.run);
   return with_path(impl_->database.execute("PRAGMA synchronous = NORMAL"), impl_->path);
+}
+
+Result<RunId> Ledger::record_decision(const RunKey& key, const Environment& environment,
+                                      const DecisionRecord& decision) {
+  WAVEFILL_RETURN_IF_ERROR(with_path(impl_->database.execute("PRAGMA synchronous = FULL"), impl_->path));
+  const Result<RunId> id = insert_decided_run(impl_->database, key, environment, decision);
+  if (!id.ok()) return with_path(id.status(), impl_->path);
+  WAVEFILL_RETURN_IF_ERROR(with_path(impl_->database.execute("PRAGMA synchronous = NORMAL"), impl_->path));
+  return *id;
 }
 
 void Ledger::suspend(RunId run) {

@@ -51,6 +51,11 @@ class Ledger final : public RecordSink {
   Status finish(const DecisionRecord& decision) override;
   void suspend(RunId run) override;
 
+  // A decision that was made without measuring here: its run, which is finished from the start, in one
+  // transaction and on the disk. `decision.run` is not used.
+  Result<RunId> record_decision(const RunKey& key, const Environment& environment,
+                                const DecisionRecord& decision);
+
   // Newest first; limit 0 = all.
   Result<std::vector<RunSummary>> runs(std::int64_t limit = 0) const;
   Result<std::vector<DecisionRecord>> decisions(std::int64_t limit = 0) const;

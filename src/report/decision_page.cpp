@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/errors.h"
 #include "report/escape.h"
+#include "report/phase_text.h"
+#include "tune/batch_list.h"
 
 namespace wavefill::report {
 namespace {
@@ -131,13 +135,99 @@ std::string kernels_part(const Json& decision) {
   return text;
 }
 
+// "64 (17), 80-96 (16 each)": batches that follow each other with the same weight are one.
+std::string workload_text(const Json& workload) {
+  std::string text;
+  for (std::size_t i = 0; i < workload.size();) {
+    const double weight = workload[i].at("weight").get<double>();
+    std::vector<std::int32_t> batches;
+    for (; i < workload.size() && workload[i].at("weight").get<double>() == weight; ++i) {
+      batches.push_back(workload[i].at("batch").get<std::int32_t>());
+    }
+    text += fmt::format("{}{} ({}{})", text.empty() ? "" : ", ", format_batches(batches), weight,
+                        batches.size() > 1 ? " each" : "");
+  }
+  return text;
+}
+
+PhaseWatch watch_of(const Json& phase) {
+  const auto clock = [&](const char* name) {
+    return phase.at(name).is_number() ? phase.at(name).get<double>() : 0.0;
+  };
+  return {.rounds = phase.at("rounds").get<std::int32_t>(),
+          .contaminated_rounds = phase.at("contaminated_rounds").get<std::int32_t>(),
+          .contamination = phase.at("contamination").get<std::string>(),
+          .clock_low_mhz = clock("clock_low_mhz"),
+          .clock_high_mhz = clock("clock_high_mhz"),
+          .counts_contaminated = phase.at("counts_contaminated").get<bool>()};
+}
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+void add_request(const Json& request, Facts& facts) {
+  facts.emplace_back("workload, batch (weight)", workload_text(request.at("workload")));
+  if (request.at("budget_s").is_number()) {
+    facts.emplace_back("budget", fmt::format("{} s", request.at("budget_s").get<double>()));
+  }
+  const Json& records = request.at("records");
+  if (records.is_null()) return;
+  facts.emplace_back("records", records.at("file").get<std::string>());
+  facts.emplace_back("their SHA-256", records.at("sha256").get<std::string>());
+  facts.emplace_back("their size",
+                     fmt::format("{} bytes, {} samples", records.at("bytes").get<std::int64_t>(),
+                                 records.at("samples").get<std::int64_t>()));
+}
+
+// What older builds did not keep is not there.
+Facts facts_of(const Json& decision) {
+  Facts facts;
+  if (const auto request = decision.find("request"); request != decision.end()) add_request(*request, facts);
+  const auto phases = decision.find("phases");
+  if (phases == decision.end()) return facts;
+  for (const auto& [phase, name] : {std::pair{"search", "search"}, std::pair{"confirm", "confirmation"}}) {
+    const auto watch = phases->find(phase);
+    if (watch != phases->end()) facts.emplace_back(name, watch_text(watch_of(*watch)));
+  }
+  return facts;
+}
+
+std::string command_of(const Json& decision) {
+  const auto request = decision.find("request");
+  if (request == decision.end() || !request->at("command").is_string()) return "";
+  return request->at("command").get<std::string>();
+}
+
+// A fence longer than any run of backticks within: no text can end the block.
+std::string code_block(std::string_view text) {
+  std::string fence = "```";
+  while (text.find(fence) != std::string_view::npos) fence += '`';
+  return fmt::format("{}sh\n{}\n{}\n", fence, valid_utf8(text), fence);
+}
+
+// A decision of this build, or one that `read` finds nothing in.
+template <typename Read>
+auto read_decision(std::string_view decision_json, Read read) -> decltype(read(Json())) {
+  const Json decision = Json::parse(decision_json, nullptr, /*allow_exceptions=*/false);
+  if (!decision.is_object()) return {};
+  try {
+    return read(decision);
+  } catch (const Json::exception&) {
+    return {};
+  }
+}
+
 std::string page(const DecisionContext& context, const Json& decision) {
   const auto chosen = decision.at("decision").get<std::string>();
   const bool keeps = decision.at("keeps_deployed").get<bool>();
   std::string text = fmt::format("# {} {}: {}\n\n{}\n\n", keeps ? "Keep" : "Deploy", code(chosen),
                                  prose(context.title), prose(context.date));
-  text += "## Context\n\n" + pairs_table(context.facts);
+  Facts facts = context.facts;
+  std::ranges::move(facts_of(decision), std::back_inserter(facts));
+  text += "## Context\n\n" + pairs_table(facts);
   if (!context.environment.empty()) text += "\n" + pairs_table(context.environment);
+  if (const std::string command = command_of(decision); !command.empty()) {
+    text += "\nAsked for by\n\n" + code_block(command);
+  }
   text += fmt::format("\n## Decision\n\n{}\n\n", prose(decision.at("summary").get<std::string>()));
   text += served_table(decision.at("table"));
   text += kernels_part(decision);
@@ -155,6 +245,14 @@ Result<std::string> decision_page(const DecisionContext& context, std::string_vi
   } catch (const Json::exception& error) {
     return make_status(StatusCode::corrupt_data, "the decision is not one of this build: {}", error.what());
   }
+}
+
+std::vector<std::pair<std::string, std::string>> request_facts(std::string_view decision_json) {
+  return read_decision(decision_json, facts_of);
+}
+
+std::string request_command(std::string_view decision_json) {
+  return read_decision(decision_json, command_of);
 }
 
 }  // namespace wavefill::report

@@ -23,4 +23,12 @@ struct DecisionContext {
 // tune/decision_json.h's. Errors: corrupt_data (the JSON is not such a decision).
 Result<std::string> decision_page(const DecisionContext& context, std::string_view decision_json);
 
+// What a decision was asked for and how the machine behaved, as names and values in the order to show:
+// workload, budget, records, disturbed rounds and clocks. Empty for a decision that was kept by an older
+// build, which did not write them down. `decision_json` as above.
+std::vector<std::pair<std::string, std::string>> request_facts(std::string_view decision_json);
+
+// The command that asked for it, quoted for a shell; empty likewise.
+std::string request_command(std::string_view decision_json);
+
 }  // namespace wavefill::report

@@ -6,6 +6,7 @@
 #include "report/escape.h"
 #include "report/html_parts.h"
 #include "report/html_sections.h"
+#include "report/phase_text.h"
 #include "report/regret.h"
 #include "report/shown.h"
 
@@ -21,9 +22,11 @@ std::string worst_id(const Report& report, const PolicyRegret& regret) {
   const auto batch = std::ranges::find(report.batches, regret.worst_batch, &Batch::batch);
   if (batch == report.batches.end()) return {};
   if (&regret == &report.regrets.front()) return arm_id(*batch, batch->chosen());
-  const auto pick = std::ranges::find(report.fit.picks, regret.worst_batch, &ModelPick::batch);
-  const bool is_model = regret.setting == kModelAlone && pick != report.fit.picks.end();
-  const Arm* arm = find_arm(*batch, is_model ? pick->setting : regret.setting);
+  const std::vector<ModelPick>& picks =
+      regret.setting == kModelOutOfSample ? report.fit.out_of_sample.picks : report.fit.in_sample.picks;
+  const auto pick = std::ranges::find(picks, regret.worst_batch, &ModelPick::batch);
+  const bool is_picked = is_model(regret.setting) && pick != picks.end();
+  const Arm* arm = find_arm(*batch, is_picked ? pick->setting : regret.setting);
   return arm == nullptr ? std::string() : arm_id(*batch, *arm);
 }
 
@@ -64,23 +67,7 @@ std::string dips_table(const Report& report) {
   return "<p>Throughput falls from one batch size to the next larger one here:</p>\n" + table.html() + "\n";
 }
 
-// Rounds in which something else used the machine.
-std::string contamination_text(const Report& report) {
-  std::int64_t contaminated = 0;
-  std::int64_t used = 0;
-  std::string reason;
-  for (const Batch& batch : report.batches) {
-    contaminated += batch.contaminated_rounds;
-    used += batch.rounds;
-    if (batch.contaminated_rounds > 0) reason = batch.contamination;
-  }
-  if (contaminated == 0) return fmt::format("none of {} rounds", used);
-  return report.counts_contaminated
-             ? fmt::format("{} of {} rounds, used all the same as asked; the last because {}", contaminated,
-                           used, reason)
-             : fmt::format("{} of {} rounds, left out of every figure; the last because {}", contaminated,
-                           contaminated + used, reason);
-}
+bool was_confirmed(const Report& report) { return std::ranges::any_of(report.batches, &Batch::is_confirmed); }
 
 }  // namespace
 
@@ -99,7 +86,7 @@ std::string regrets_section(const Report& report) {
                                                   {"Batches", ""}});
   for (const PolicyRegret& regret : report.regrets) {
     const bool is_chosen = &regret == &report.regrets.front();
-    const bool is_setting = !is_chosen && regret.setting != kModelAlone;
+    const bool is_setting = !is_chosen && !is_model(regret.setting);
     std::string name = is_setting ? code_html(regret.setting) : html_escaped(regret.setting);
     if (regret.setting == report.deployed) name += " deployed";
     if (regret.num_batches == 0) {
@@ -135,7 +122,10 @@ std::string trust_section(const Report& report) {
   html += "<dl class=\"pairs\">\n";
   html += pair_html("timing", report.timing);
   if (!report.batches.empty()) html += pair_html("caches", report.batches.back().cache_state);
-  html += pair_html("disturbed", contamination_text(report));
+  html += pair_html("disturbed, search", disturbed_text(report.search_watch));
+  if (was_confirmed(report)) {
+    html += pair_html("disturbed, confirmation", disturbed_text(report.confirm_watch));
+  }
   html += pair_html("time spent", fmt::format("{:.0f} s", report.elapsed_s));
   return html + "</dl>";
 }
@@ -144,6 +134,8 @@ std::string environment_section(const Report& report) {
   std::string html = "<dl class=\"pairs\">\n";
   html += pair_html("device", report.device);
   html += pair_html("kernel", fmt::format("{} ({} slots)", report.kernel, report.slots));
+  html += pair_html("search", watch_text(report.search_watch));
+  if (was_confirmed(report)) html += pair_html("confirmation", watch_text(report.confirm_watch));
   for (const auto& [name, value] : report.environment) html += pair_html(name, value);
   return html + "</dl>";
 }

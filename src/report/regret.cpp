@@ -32,15 +32,35 @@ PolicyRegret regret_of(std::string setting, const std::vector<Batch>& batches, c
   return regret;
 }
 
-// By the model fitted to the whole run, or where there is none by what it said before.
-double model_us(const Arm& arm) { return arm.fitted_us > 0.0 ? arm.fitted_us : arm.predicted_us; }
+// 0 = unknown.
+double model_us(const Arm& arm, Scoring scoring) {
+  if (scoring == Scoring::out_of_sample) return arm.out_of_sample_us;
+  return arm.fitted_us > 0.0 ? arm.fitted_us : arm.predicted_us;
+}
 
-const Arm* model_pick(const Batch& batch) {
-  const auto least = std::ranges::min_element(batch.arms, {}, model_us);
-  return least == batch.arms.end() ? nullptr : &*least;
+const Arm* model_pick(const Batch& batch, Scoring scoring) {
+  const auto least =
+      std::ranges::min_element(batch.arms, {}, [&](const Arm& arm) { return model_us(arm, scoring); });
+  return least == batch.arms.end() || model_us(*least, scoring) <= 0.0 ? nullptr : &*least;
+}
+
+bool has_pick(const std::vector<Batch>& batches, Scoring scoring) {
+  return std::ranges::any_of(batches, [&](const Batch& batch) {
+    return is_compared(batch) && model_pick(batch, scoring) != nullptr;
+  });
+}
+
+bool is_fitted(const std::vector<Batch>& batches) {
+  return std::ranges::any_of(batches, [](const Batch& batch) {
+    return std::ranges::any_of(batch.arms, [](const Arm& arm) { return arm.fitted_us > 0.0; });
+  });
 }
 
 }  // namespace
+
+bool is_model(std::string_view setting) {
+  return setting == kModelInSample || setting == kModelOutOfSample || setting == kModelUnfitted;
+}
 
 bool is_split_count(std::string_view setting) { return setting.starts_with("fixed="); }
 
@@ -89,10 +109,10 @@ std::vector<std::string> settings_to_price(const std::vector<Batch>& batches) {
   return names;
 }
 
-std::vector<ModelPick> model_picks(const std::vector<Batch>& batches) {
+std::vector<ModelPick> model_picks(const std::vector<Batch>& batches, Scoring scoring) {
   std::vector<ModelPick> picks;
   for (const Batch& batch : batches) {
-    const Arm* pick = is_compared(batch) ? model_pick(batch) : nullptr;
+    const Arm* pick = is_compared(batch) ? model_pick(batch, scoring) : nullptr;
     if (pick == nullptr) {
       picks.push_back({.batch = batch.batch});
       continue;
@@ -101,7 +121,7 @@ std::vector<ModelPick> model_picks(const std::vector<Batch>& batches) {
     const bool is_measured = pick->is_measured();
     picks.push_back({.batch = batch.batch,
                      .setting = pick->setting,
-                     .predicted_us = model_us(*pick),
+                     .predicted_us = model_us(*pick, scoring),
                      .us = is_measured ? pick->us.value : 0.0,
                      .best_setting = best.setting,
                      .best_us = best.us.value,
@@ -118,7 +138,14 @@ std::vector<PolicyRegret> regrets_of(const std::vector<Batch>& batches) {
     regrets.push_back(
         regret_of(setting, batches, [&](const Batch& batch) { return find_arm(batch, setting); }));
   }
-  regrets.push_back(regret_of(std::string(kModelAlone), batches, model_pick));
+  for (const Scoring scoring : {Scoring::in_sample, Scoring::out_of_sample}) {
+    if (!has_pick(batches, scoring)) continue;
+    const std::string_view name = scoring == Scoring::out_of_sample ? kModelOutOfSample
+                                  : is_fitted(batches)              ? kModelInSample
+                                                                    : kModelUnfitted;
+    regrets.push_back(regret_of(std::string(name), batches,
+                                [&](const Batch& batch) { return model_pick(batch, scoring); }));
+  }
   const auto order = [](const PolicyRegret& regret) {
     return std::pair(regret.num_batches < regret.num_compared, regret.geometric_mean);
   };

@@ -45,6 +45,7 @@ Arm arm_of(const ArmResult& result) {
           .wave_efficiency = waves.wave_efficiency,
           .predicted_us = result.candidate.predicted_us,
           .fitted_us = result.fitted_us,
+          .out_of_sample_us = result.out_of_sample_us,
           .verified = result.verified,
           .max_o_error = result.verification.max_o_error,
           .max_lse_error = result.verification.max_lse_error,
@@ -76,7 +77,11 @@ Confirmation confirmation_of(const ConfirmResult& result) {
           .effect = estimate_of(result.effect),
           .verdict = std::string(to_string(result.verdict)),
           .samples_us = times_us(result.samples),
-          .deployed_samples_us = times_us(result.deployed_samples)};
+          .deployed_samples_us = times_us(result.deployed_samples),
+          .rounds = result.rounds,
+          .contaminated_rounds = result.contaminated_rounds,
+          .contamination = result.contamination,
+          .clock_mhz = result.clock_mhz};
 }
 
 Batch batch_of(const TuneRequest& request, const BatchResult& result, const TuneResult& run) {
@@ -93,6 +98,7 @@ Batch batch_of(const TuneRequest& request, const BatchResult& result, const Tune
               .rounds = result.rounds,
               .contaminated_rounds = result.contaminated_rounds,
               .contamination = result.contamination,
+              .clock_mhz = result.clock_mhz,
               .calls_per_sample = result.calls_per_sample,
               .cache_state = describe(result.rotation),
               .pruned_by = result.pruned_by};
@@ -130,8 +136,18 @@ std::string time_text(std::int64_t unix_us) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(seconds));
 }
 
-ModelFit model_fit_of(const CostFit& fit, const std::vector<Batch>& batches) {
+ModelScore score_of(const FitScore& fit, std::vector<ModelPick> picks) {
+  return {.rms_residual = fit.rms_relative_residual,
+          .max_residual = fit.max_relative_residual,
+          .rank_correlation = fit.rank_correlation,
+          .rank_within_batches = fit.rank_within_batches,
+          .ranked_batches = fit.ranked_batches,
+          .picks = std::move(picks)};
+}
+
+ModelFit model_fit_of(const CostFit& fit, const OutOfSampleFit& others, const std::vector<Batch>& batches) {
   const CostModel& model = fit.model;
+  const bool has_others = !others.models.empty();
   return {.is_fitted = true,
           .constants_us = {{"launch", model.launch_us},
                            {"kv tile on a lone slot", model.tile_us},
@@ -139,11 +155,10 @@ ModelFit model_fit_of(const CostFit& fit, const std::vector<Batch>& batches) {
                            {"item (a wave of them)", model.cta_us},
                            {"combine", model.combine_us},
                            {"partial", model.partial_us}},
-          .rms_residual = fit.rms_relative_residual,
-          .max_residual = fit.max_relative_residual,
-          .rank_correlation = fit.rank_correlation,
-          .rank_within_batches = fit.rank_within_batches,
-          .picks = model_picks(batches)};
+          .in_sample = score_of(fit, model_picks(batches, Scoring::in_sample)),
+          .has_out_of_sample = has_others,
+          .out_of_sample =
+              has_others ? score_of(others, model_picks(batches, Scoring::out_of_sample)) : ModelScore{}};
 }
 
 }  // namespace
@@ -153,13 +168,14 @@ Report make_report(const TuneRequest& request, const TuneResult& result, const R
                 .run = result.run,
                 .created = time_text(labels.created_unix_us),
                 .library_version = std::string(library_version()),
-                .command = labels.command,
+                .command = request.command,
                 .device = result.device.name,
                 .kernel = result.kernel.name,
                 .kernels = {},
                 .slots = num_slots(result.device, result.kernel),
                 .shape = request.shape,
                 .timing = result.timing,
+                .seed = request.seed,
                 .counts_contaminated = request.count_contaminated,
                 .deployed = to_string(request.deployed),
                 .decision = result.decision.decision,
@@ -172,6 +188,8 @@ Report make_report(const TuneRequest& request, const TuneResult& result, const R
                 .dips = {},
                 .regrets = {},
                 .fit = {},
+                .search_watch = result.search_watch,
+                .confirm_watch = result.confirm_watch,
                 .environment = {},
                 .elapsed_s = result.elapsed_us * 1e-6,
                 .budget_s = request.budget_us * 1e-6,
@@ -187,7 +205,7 @@ Report make_report(const TuneRequest& request, const TuneResult& result, const R
     report.environment.emplace_back(field.name, field.value);
   }
   report.regrets = regrets_of(report.batches);
-  if (result.fit) report.fit = model_fit_of(*result.fit, report.batches);
+  if (result.fit) report.fit = model_fit_of(*result.fit, result.out_of_sample, report.batches);
   return report;
 }
 

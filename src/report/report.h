@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tune/decision.h"
+#include "tune/phase_watch.h"
 #include "wavefill/shape.h"
 
 namespace wavefill {
@@ -35,8 +36,9 @@ struct Arm {
   std::int64_t num_ctas = 0;
   std::int64_t num_waves = 0;
   double wave_efficiency = 0.0;
-  double predicted_us = 0.0;  // by the cost model; says where to measure, never what to ship
-  double fitted_us = 0.0;     // by the model fitted to the whole run; 0 without a fit
+  double predicted_us = 0.0;      // by the cost model; says where to measure, never what to ship
+  double fitted_us = 0.0;         // in sample: by the model fitted to the whole run; 0 without a fit
+  double out_of_sample_us = 0.0;  // by the model fitted without this batch; 0 without such a fit
   bool verified = false;
   double max_o_error = 0.0;
   double max_lse_error = 0.0;
@@ -61,6 +63,10 @@ struct Confirmation {
   std::string verdict;
   std::vector<double> samples_us;
   std::vector<double> deployed_samples_us;
+  std::int32_t rounds = 0;
+  std::int32_t contaminated_rounds = 0;
+  std::string contamination = {};
+  double clock_mhz = 0.0;  // 0 = not said
 };
 
 struct Batch {
@@ -77,6 +83,7 @@ struct Batch {
   std::int32_t rounds = 0;
   std::int32_t contaminated_rounds = 0;
   std::string contamination;
+  double clock_mhz = 0.0;  // of the device during the search; 0 = not said
   std::int32_t calls_per_sample = 1;
   std::string cache_state;  // "cold: 630 MiB are read between two uses of a line, ..."
   std::string pruned_by;    // where the constants came from that chose what to measure
@@ -117,10 +124,11 @@ struct PolicyRegret {
   std::int32_t num_compared = 0;  // at which settings were compared: those that were searched
 };
 
-// What the cost model, fitted to all of the run, would have shipped at one batch, had nobody measured.
+// What the cost model would have shipped at one batch, had nobody measured.
 struct ModelPick {
   std::int32_t batch = 0;
-  std::string setting = {};  // empty: unknown, since the batch was not searched
+  // Empty: unknown, since the batch was not searched, or too little was measured at others to fit without it.
+  std::string setting = {};
   double predicted_us = 0.0;
   double us = 0.0;                // as measured; 0 where nobody did
   std::string best_setting = {};  // of those measured
@@ -131,15 +139,24 @@ struct ModelPick {
   bool is_priced() const { return us > 0.0; }
 };
 
-// The fitted cost model and how far it can be trusted.
-struct ModelFit {
-  bool is_fitted = false;
-  std::vector<std::pair<std::string, double>> constants_us;  // "launch", "tile", ...
+// How far a cost model can be trusted.
+struct ModelScore {
   double rms_residual = 0.0;
   double max_residual = 0.0;
   double rank_correlation = 0.0;
   double rank_within_batches = 0.0;
-  std::vector<ModelPick> picks;  // one a batch
+  std::int32_t ranked_batches = 0;    // that it is the average of; 0: nothing is known of it
+  std::vector<ModelPick> picks = {};  // one a batch
+};
+
+// The cost model fitted to the run. What it says of the times that it was fitted to flatters it: what it says
+// of a batch that was left out of the fit is what it would be worth without measuring there.
+struct ModelFit {
+  bool is_fitted = false;
+  std::vector<std::pair<std::string, double>> constants_us;  // "launch", "tile", ...; fitted to all times
+  ModelScore in_sample;
+  bool has_out_of_sample = false;  // batches enough to leave one out
+  ModelScore out_of_sample;
 };
 
 struct Report {
@@ -154,6 +171,7 @@ struct Report {
   std::int64_t slots = 0;
   DecodeShape shape;  // its batch is not used
   std::string timing;
+  std::uint64_t seed = 1;            // of the order of measuring and of the bootstrap
   bool counts_contaminated = false;  // rounds in which something else used the machine were used all the same
   std::string deployed;
   std::string decision;
@@ -166,6 +184,8 @@ struct Report {
   std::vector<Dip> dips;
   std::vector<PolicyRegret> regrets;  // the chosen first
   ModelFit fit;
+  PhaseWatch search_watch;
+  PhaseWatch confirm_watch;  // without rounds: there was no confirmation
   std::vector<std::pair<std::string, std::string>> environment;
   double elapsed_s = 0.0;
   double budget_s = 0.0;
@@ -176,7 +196,6 @@ struct Report {
 // What the tuner does not know.
 struct ReportLabels {
   std::string title;
-  std::string command;
   std::int64_t created_unix_us = 0;
 };
 

@@ -1,4 +1,5 @@
 // The report as one JSON document: what the page embeds, and what scripts read.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "report/report.h"
@@ -8,6 +9,9 @@ namespace wavefill::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// 0 stands for what is not known.
+Json if_positive(double value) { return value > 0.0 ? Json(value) : Json(); }
 
 Json json_of(const Estimate& estimate) {
   return {{"value", estimate.value}, {"low", estimate.low}, {"high", estimate.high}};
@@ -22,7 +26,8 @@ Json json_of(const Arm& arm) {
           {"num_waves", arm.num_waves},
           {"wave_efficiency", arm.wave_efficiency},
           {"predicted_us", arm.predicted_us},
-          {"fitted_us", arm.fitted_us > 0.0 ? Json(arm.fitted_us) : Json()},
+          {"fitted_us", if_positive(arm.fitted_us)},
+          {"out_of_sample_us", if_positive(arm.out_of_sample_us)},
           {"verified", arm.verified},
           {"max_o_error", arm.max_o_error},
           {"max_lse_error", arm.max_lse_error},
@@ -42,7 +47,11 @@ Json json_of(const Confirmation& confirmation) {
           {"effect", json_of(confirmation.effect)},
           {"verdict", confirmation.verdict},
           {"samples_us", confirmation.samples_us},
-          {"deployed_samples_us", confirmation.deployed_samples_us}};
+          {"deployed_samples_us", confirmation.deployed_samples_us},
+          {"rounds", confirmation.rounds},
+          {"contaminated_rounds", confirmation.contaminated_rounds},
+          {"contamination", confirmation.contamination},
+          {"clock_mhz", if_positive(confirmation.clock_mhz)}};
 }
 
 Json json_of(const Batch& batch) {
@@ -56,6 +65,7 @@ Json json_of(const Batch& batch) {
                {"rounds", batch.rounds},
                {"contaminated_rounds", batch.contaminated_rounds},
                {"contamination", batch.contamination},
+               {"clock_mhz", if_positive(batch.clock_mhz)},
                {"calls_per_sample", batch.calls_per_sample},
                {"cache_state", batch.cache_state},
                {"pruned_by", batch.pruned_by},
@@ -113,21 +123,43 @@ Json json_of(const ModelPick& pick) {
           {"cost", pick.is_priced() ? Json(pick.cost) : Json()}};
 }
 
-Json json_of(const ModelFit& fit) {
-  Json constants = Json::object();
-  for (const auto& [name, us] : fit.constants_us) constants[name] = us;
-  Json picks = Json::array();
-  for (const ModelPick& pick : fit.picks) picks.push_back(json_of(pick));
-  return {{"constants_us", std::move(constants)},           {"rms_relative_residual", fit.rms_residual},
-          {"max_relative_residual", fit.max_residual},      {"rank_correlation", fit.rank_correlation},
-          {"rank_within_batches", fit.rank_within_batches}, {"model_alone", std::move(picks)}};
-}
-
 template <typename T>
 Json array_of(const std::vector<T>& items) {
   Json array = Json::array();
   for (const T& item : items) array.push_back(json_of(item));
   return array;
+}
+
+Json json_of(const ModelScore& score) {
+  return {{"rms_relative_residual", score.rms_residual},
+          {"max_relative_residual", score.max_residual},
+          {"rank_correlation", score.rank_correlation},
+          {"rank_within_batches", score.ranked_batches > 0 ? Json(score.rank_within_batches) : Json()},
+          {"model_alone", array_of(score.picks)}};
+}
+
+Json json_of(const ModelFit& fit) {
+  Json constants = Json::object();
+  for (const auto& [name, us] : fit.constants_us) constants[name] = us;
+  return {{"constants_us", std::move(constants)},
+          {"in_sample", json_of(fit.in_sample)},
+          {"out_of_sample", fit.has_out_of_sample ? json_of(fit.out_of_sample) : Json()}};
+}
+
+Json json_of(const PhaseWatch& watch) {
+  return {{"rounds", watch.rounds},
+          {"contaminated_rounds", watch.contaminated_rounds},
+          {"counts_contaminated", watch.counts_contaminated},
+          {"contamination", watch.contamination},
+          {"clock_low_mhz", if_positive(watch.clock_low_mhz)},
+          {"clock_high_mhz", if_positive(watch.clock_high_mhz)}};
+}
+
+Json phases_of(const Report& report) {
+  Json phases = {{"search", json_of(report.search_watch)}};
+  const bool was_confirmed = std::ranges::any_of(report.batches, &Batch::is_confirmed);
+  phases["confirm"] = was_confirmed ? json_of(report.confirm_watch) : Json();
+  return phases;
 }
 
 }  // namespace
@@ -147,6 +179,7 @@ std::string to_json(const Report& report) {
                      {"slots", report.slots},
                      {"shape", json_of(report.shape)},
                      {"timing", report.timing},
+                     {"seed", report.seed},
                      {"counts_contaminated", report.counts_contaminated},
                      {"deployed", report.deployed},
                      {"decision", report.decision},
@@ -159,11 +192,12 @@ std::string to_json(const Report& report) {
                      {"dips", array_of(report.dips)},
                      {"regrets", array_of(report.regrets)},
                      {"fit", report.fit.is_fitted ? json_of(report.fit) : Json()},
+                     {"phases", phases_of(report)},
                      {"environment", std::move(environment)},
                      {"elapsed_s", report.elapsed_s},
                      {"budget_s", report.budget_s},
                      {"without_verdict", report.without_verdict},
-                     {"enough_s", report.enough_s > 0.0 ? Json(report.enough_s) : Json()}};
+                     {"enough_s", if_positive(report.enough_s)}};
   // Names come from drivers and files: bytes that are not UTF-8 become U+FFFD instead of an exception.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

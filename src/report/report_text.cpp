@@ -1,7 +1,10 @@
 // The report for a terminal.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "report/html_parts.h"
+#include "report/phase_text.h"
 #include "report/regret.h"
 #include "report/report.h"
 #include "report/report_figures.h"
@@ -60,28 +63,51 @@ std::string regrets_text(const Report& report, const TerminalStyle& style) {
 }
 
 // Where the model alone would have done worse than what was measured best.
-std::string model_text(const ModelFit& fit) {
-  if (!fit.is_fitted) return "";
+std::string misses_text(const ModelScore& score) {
   const ModelPick* worst = nullptr;
   std::size_t known = 0;
   std::size_t misses = 0;
-  for (const ModelPick& pick : fit.picks) {
+  for (const ModelPick& pick : score.picks) {
     known += pick.is_known() ? 1 : 0;
     misses += pick.setting == pick.best_setting ? 0 : 1;
     if (pick.is_priced() && (worst == nullptr || pick.cost > worst->cost)) worst = &pick;
   }
-  std::string text = fmt::format(
-      "\nCost model: off by {:.1f}% (root mean square, at worst {:.1f}%), rank correlation {:.2f} within "
-      "batches\n",
-      fit.rms_residual * 100, fit.max_residual * 100, fit.rank_within_batches);
+  std::string text;
   if (worst != nullptr && misses > 0) {
     text += fmt::format(
-        "Alone it would have missed the best at {} of {} batches, by up to {:.1f}% (batch {}: {})\n", misses,
-        known, worst->cost * 100, worst->batch, worst->setting);
+        "  alone it would have missed the best at {} of {} batches, by up to {:.1f}% (batch {}: {})\n",
+        misses, known, worst->cost * 100, worst->batch, worst->setting);
   }
-  if (known < fit.picks.size()) {
-    text += fmt::format("Of {} batches that were not searched, what it would have cost is unknown\n",
-                        fit.picks.size() - known);
+  if (known < score.picks.size()) {
+    text += fmt::format("  of {} batches, what it would have cost is unknown\n", score.picks.size() - known);
+  }
+  return text;
+}
+
+std::string score_text(std::string_view name, const ModelScore& score) {
+  return fmt::format(
+             "Cost model, {}: off by {:.1f}% (root mean square, at worst {:.1f}%), "
+             "rank correlation {} within batches\n",
+             name, score.rms_residual * 100, score.max_residual * 100, rank_text(score)) +
+         misses_text(score);
+}
+
+std::string model_text(const ModelFit& fit) {
+  if (!fit.is_fitted) return "";
+  const std::string out_of_sample =
+      fit.has_out_of_sample
+          ? score_text("out of sample (each batch by a fit to others)", fit.out_of_sample)
+          : std::string("Cost model, out of sample: unknown, too few batches to leave one out\n");
+  return "\n" + out_of_sample + score_text("in sample (fitted to these very times)", fit.in_sample);
+}
+
+// Quiet where nothing was disturbed.
+std::string disturbed_lines(const Report& report) {
+  std::string text;
+  for (const auto& [phase, watch] :
+       {std::pair{"search", &report.search_watch}, std::pair{"confirmation", &report.confirm_watch}}) {
+    if (watch->contaminated_rounds == 0) continue;
+    text += fmt::format("Disturbed in the {}: {}\n", phase, disturbed_text(*watch));
   }
   return text;
 }
@@ -134,7 +160,8 @@ std::string to_text(const Report& report, const TerminalStyle& style) {
       fmt::format("{} on {}, {}\n\n{}{}{}\n{}{}\n", report.title, report.device, shape_text(report.shape),
                   kernels_text(report, style), report.kernels.empty() ? "" : "\n", table.render(style),
                   regrets_text(report, style), model_text(report.fit));
-  for (const std::string& part : {rejected_text(report, style), dips_text(report, style)}) {
+  for (const std::string& part :
+       {rejected_text(report, style), dips_text(report, style), disturbed_lines(report)}) {
     if (!part.empty()) text += part + "\n";
   }
   text += emphasised("Decision: " + decision_text(report), style);

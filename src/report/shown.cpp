@@ -92,4 +92,8 @@ std::string confirmed_id(const Batch& batch) { return fmt::format("c-{}", batch.
 std::string confirmed_deployed_id(const Batch& batch) { return fmt::format("cd-{}", batch.batch); }
 std::string a_a_id(const Batch& batch) { return fmt::format("aa-{}", batch.batch); }
 
+std::string rank_text(const ModelScore& score) {
+  return score.ranked_batches > 0 ? fmt::format("{:.2f}", score.rank_within_batches) : "unknown";
+}
+
 }  // namespace wavefill::report

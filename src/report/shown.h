@@ -26,6 +26,9 @@ Shown time_of(const Batch& batch, const Arm& arm);
 Shown chosen_gain(const Batch& batch);
 std::string verdict_of(const Batch& batch);
 
+// The model's correlation within batch sizes; "unknown" where none had settings enough.
+std::string rank_text(const ModelScore& score);
+
 // The noise floor; `low` and `high` are what the A/A comparison lies between.
 Shown noise_of(const Batch& batch);
 

@@ -67,6 +67,48 @@ Json decision_json(const Decision& decision) {
           {"summary", decision.summary}};
 }
 
+Json records_json(const std::optional<RecordsFile>& records) {
+  if (!records) return nullptr;
+  return {{"file", records->path},
+          {"sha256", records->sha256},
+          {"bytes", records->bytes},
+          {"samples", records->samples}};
+}
+
+Json request_json(const DecisionRequest& request) {
+  Json workload = Json::array();
+  for (const std::int32_t batch : request.batches) {
+    workload.push_back({{"batch", batch}, {"weight", weight_of(request.workload, batch)}});
+  }
+  return {{"command", request.command.empty() ? Json(nullptr) : Json(request.command)},
+          {"batches", request.batches},
+          {"workload", std::move(workload)},
+          {"budget_s", request.budget_s ? Json(*request.budget_s) : Json(nullptr)},
+          {"seed", request.seed ? Json(*request.seed) : Json(nullptr)},
+          {"records", records_json(request.records)}};
+}
+
+Json watch_json(const PhaseWatch& watch) {
+  const bool has_clock = watch.clock_low_mhz > 0.0;
+  return {{"rounds", watch.rounds},
+          {"contaminated_rounds", watch.contaminated_rounds},
+          {"counts_contaminated", watch.counts_contaminated},
+          {"contamination", watch.contamination},
+          {"clock_low_mhz", has_clock ? Json(watch.clock_low_mhz) : Json(nullptr)},
+          {"clock_high_mhz", has_clock ? Json(watch.clock_high_mhz) : Json(nullptr)}};
+}
+
+Json kernels_json(const std::vector<KernelResult>& kernels) {
+  Json json = Json::array();
+  for (const KernelResult& result : kernels) {
+    json.push_back({{"kernel", result.kernel.name},
+                    {"throughput", result.throughput},
+                    {"is_chosen", result.is_chosen},
+                    {"reason", result.reason}});
+  }
+  return json;
+}
+
 // Setting texts may hold a path with bytes that are not UTF-8: replaced, so that the JSON is valid.
 std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
 
@@ -85,15 +127,23 @@ Json json_of(const Dip& dip) {
 
 std::string to_json(const Decision& decision) { return text_of(decision_json(decision)); }
 
-std::string to_json(const Decision& decision, const std::vector<KernelResult>& kernels) {
+std::string to_json(const Decision& decision, const DecisionRequest& request) {
   Json json = decision_json(decision);
-  json["kernels"] = Json::array();
-  for (const KernelResult& result : kernels) {
-    json["kernels"].push_back({{"kernel", result.kernel.name},
-                               {"throughput", result.throughput},
-                               {"is_chosen", result.is_chosen},
-                               {"reason", result.reason}});
-  }
+  json["request"] = request_json(request);
+  return text_of(json);
+}
+
+std::string to_json(const TuneRequest& request, const TuneResult& result) {
+  Json json = decision_json(result.decision);
+  json["request"] = request_json({.command = request.command,
+                                  .batches = request.batches,
+                                  .workload = request.workload,
+                                  .budget_s = request.budget_us * 1e-6,
+                                  .seed = request.seed,
+                                  .records = std::nullopt});
+  json["kernels"] = kernels_json(result.kernels);
+  json["phases"] = {{"search", watch_json(result.search_watch)}};
+  if (!result.confirmed.empty()) json["phases"]["confirm"] = watch_json(result.confirm_watch);
   return text_of(json);
 }
 

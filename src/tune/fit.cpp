@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -99,6 +100,7 @@ CostModel settle(std::span<const Seen> observations, const CostModel& start) {
     }
     Constants constants = constants_of(current);
     solve_non_negative(rows, constants);
+    if (constants == constants_of(current)) break;  // and so it would stay
     current = model_of(constants);
     const double error = squared_error(observations, current);
     if (error >= best_error) continue;
@@ -139,8 +141,8 @@ CostModel fitted_model(std::span<const Seen> observations, const CostModel& stan
 }
 
 // Observations of each batch apart.
-double rank_within_batches(std::span<const FitObservation> observations,
-                           const std::vector<double>& predicted_us) {
+void rank_within_batches(std::span<const FitObservation> observations,
+                         const std::vector<double>& predicted_us, FitScore& score) {
   constexpr std::size_t kFewest = 3;
   std::map<std::int32_t, std::pair<std::vector<double>, std::vector<double>>> batches;
   for (std::size_t i = 0; i < observations.size(); ++i) {
@@ -149,13 +151,27 @@ double rank_within_batches(std::span<const FitObservation> observations,
     measured.push_back(observations[i].us);
   }
   double sum = 0.0;
-  int counted = 0;
   for (const auto& [batch, sides] : batches) {
     if (sides.first.size() < kFewest) continue;
     sum += rank_correlation(sides.first, sides.second);
-    ++counted;
+    ++score.ranked_batches;
   }
-  return counted == 0 ? 0.0 : sum / counted;
+  if (score.ranked_batches > 0) score.rank_within_batches = sum / score.ranked_batches;
+}
+
+FitScore score_of(std::span<const FitObservation> observations, const std::vector<double>& predicted_us) {
+  FitScore score;
+  std::vector<double> measured;
+  for (std::size_t i = 0; i < observations.size(); ++i) {
+    const double residual = std::abs(predicted_us[i] / observations[i].us - 1.0);
+    measured.push_back(observations[i].us);
+    score.rms_relative_residual += residual * residual / static_cast<double>(observations.size());
+    score.max_relative_residual = std::max(score.max_relative_residual, residual);
+  }
+  score.rms_relative_residual = std::sqrt(score.rms_relative_residual);
+  score.rank_correlation = rank_correlation(predicted_us, measured);
+  rank_within_batches(observations, predicted_us, score);
+  return score;
 }
 
 }  // namespace
@@ -172,18 +188,37 @@ Result<CostFit> fit_cost_model(std::span<const FitObservation> observations) {
   const SplitPlan& any = *observations.front().plan;
   CostFit fit;
   fit.model = fitted_model(seen, default_cost_model(any.device, any.kernel, any.shape));
-  std::vector<double> measured;
-  for (const Seen& observation : seen) {
-    const double predicted = predict_us(observation.work, fit.model);
-    const double residual = std::abs(predicted / observation.us - 1.0);
-    fit.predicted_us.push_back(predicted);
-    measured.push_back(observation.us);
-    fit.rms_relative_residual += residual * residual / static_cast<double>(observations.size());
-    fit.max_relative_residual = std::max(fit.max_relative_residual, residual);
+  for (const Seen& observation : seen) fit.predicted_us.push_back(predict_us(observation.work, fit.model));
+  static_cast<FitScore&>(fit) = score_of(observations, fit.predicted_us);
+  return fit;
+}
+
+OutOfSampleFit fit_out_of_sample(std::span<const FitObservation> observations) {
+  std::map<std::int32_t, std::size_t> folds;  // by batch
+  for (const FitObservation& observation : observations) folds[observation.plan->shape.batch] = 0;
+  std::size_t place = 0;
+  for (auto& [batch, fold] : folds) fold = place++ % kMostFolds;
+  OutOfSampleFit fit;
+  for (std::size_t left_out = 0; left_out < std::min(folds.size(), kMostFolds); ++left_out) {
+    std::vector<FitObservation> others;
+    std::ranges::copy_if(observations, std::back_inserter(others), [&](const FitObservation& observation) {
+      return folds[observation.plan->shape.batch] != left_out;
+    });
+    const auto fitted = fit_cost_model(others);
+    if (!fitted.ok()) continue;
+    for (const auto& [batch, fold] : folds) {
+      if (fold == left_out) fit.models.emplace(batch, fitted->model);
+    }
   }
-  fit.rms_relative_residual = std::sqrt(fit.rms_relative_residual);
-  fit.rank_correlation = rank_correlation(fit.predicted_us, measured);
-  fit.rank_within_batches = rank_within_batches(observations, fit.predicted_us);
+  std::vector<FitObservation> scored;
+  std::vector<double> predicted_us;
+  for (const FitObservation& observation : observations) {
+    const auto model = fit.models.find(observation.plan->shape.batch);
+    if (model == fit.models.end()) continue;
+    scored.push_back(observation);
+    predicted_us.push_back(predict_us(*observation.plan, model->second));
+  }
+  if (!scored.empty()) static_cast<FitScore&>(fit) = score_of(scored, predicted_us);
   return fit;
 }
 

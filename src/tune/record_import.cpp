@@ -291,11 +291,7 @@ Result<std::vector<Evidence>> parse_records_jsonl(std::string_view text) {
   return collector.take();
 }
 
-Result<std::vector<Evidence>> read_records(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return make_status(StatusCode::not_found, "{} cannot be opened", path);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return make_status(StatusCode::unavailable, "{} cannot be read", path);
+Result<std::vector<Evidence>> parse_records(std::string_view text) {
   bool is_json = false;
   bool is_first = true;
   static_cast<void>(for_each_line(text, [&](std::size_t, std::string_view line) -> Status {
@@ -303,7 +299,15 @@ Result<std::vector<Evidence>> read_records(const std::string& path) {
     is_first = false;
     return {};
   }));
-  auto records = is_json ? parse_records_jsonl(text) : parse_records_csv(text);
+  return is_json ? parse_records_jsonl(text) : parse_records_csv(text);
+}
+
+Result<std::vector<Evidence>> read_records(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return make_status(StatusCode::not_found, "{} cannot be opened", path);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.bad()) return make_status(StatusCode::unavailable, "{} cannot be read", path);
+  auto records = parse_records(text);
   if (records.ok()) return records;
   return make_status(records.status().code(), "{}: {}", path, records.status().message());
 }

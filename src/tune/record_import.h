@@ -23,7 +23,9 @@ Result<std::vector<Evidence>> parse_records_csv(std::string_view text);
 Result<std::vector<Evidence>> parse_records_jsonl(std::string_view text);
 
 // Either: JSON lines if the first line that is neither blank nor a comment begins with a brace.
-// Errors: also not_found, unavailable (file).
+Result<std::vector<Evidence>> parse_records(std::string_view text);
+
+// Of a file. Errors: also not_found, unavailable (file).
 Result<std::vector<Evidence>> read_records(const std::string& path);
 
 }  // namespace wavefill

@@ -102,6 +102,7 @@ DecisionInput full_evidence(const TuneRequest& request, const std::vector<BatchR
     whole.setting = kPerBatchTable;
     whole.aliases.clear();
     whole.samples = again->samples;
+    whole.clock_mhz = again->clock_mhz;  // of these samples; the search may have had other clocks
     input.evidence.push_back(std::move(whole));
   }
   return input;

@@ -172,11 +172,18 @@ std::vector<FitObservation> Tuner::observations() const {
 }
 
 void Tuner::fit() {
-  auto fitted = fit_cost_model(observations());
+  const std::vector<FitObservation> seen = observations();
+  auto fitted = fit_cost_model(seen);
   if (!fitted.ok()) return;
   result_.fit = std::move(*fitted);
+  result_.out_of_sample = fit_out_of_sample(seen);
   for (BatchResult& batch : result_.batches) {
-    for (ArmResult& arm : batch.arms) arm.fitted_us = predict_us(arm.candidate.plan, result_.fit->model);
+    const auto without = result_.out_of_sample.models.find(batch.batch);
+    const bool has_other = without != result_.out_of_sample.models.end();
+    for (ArmResult& arm : batch.arms) {
+      arm.fitted_us = predict_us(arm.candidate.plan, result_.fit->model);
+      if (has_other) arm.out_of_sample_us = predict_us(arm.candidate.plan, without->second);
+    }
   }
 }
 
@@ -201,6 +208,10 @@ Status Tuner::conclude(DecisionInput input, Decision decision) {
   }
   mark_arms(decision, result_.batches);
   conclude_shortfall();
+  for (const BatchResult& batch : result_.batches) add_to(result_.search_watch, batch);
+  for (const ConfirmResult& confirmed : result_.confirmed) add_to(result_.confirm_watch, confirmed);
+  result_.search_watch.counts_contaminated = request_.count_contaminated;
+  result_.confirm_watch.counts_contaminated = request_.count_contaminated;
   fit();
   result_.profile = std::move(*profile);
   result_.decision = std::move(decision);
@@ -208,7 +219,7 @@ Status Tuner::conclude(DecisionInput input, Decision decision) {
                        .deployed = to_string(request_.deployed),
                        .decision = result_.decision.decision,
                        .summary = result_.decision.summary,
-                       .json = to_json(result_.decision, result_.kernels),
+                       .json = to_json(request_, result_),
                        .at_unix_us = unix_time_us()});
 }
 

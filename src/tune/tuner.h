@@ -12,6 +12,7 @@
 #include "tune/candidates.h"
 #include "tune/decision.h"
 #include "tune/fit.h"
+#include "tune/phase_watch.h"
 #include "wavefill/profile.h"
 
 namespace wavefill {
@@ -27,6 +28,7 @@ struct TuneRequest {
   VerdictRule verdict;
   double burst_us = 2000.0;  // least length of one sample
   std::uint64_t seed = 1;    // order of arms, bootstrap
+  std::string command;       // that asked for this, quoted for a shell: kept with the decision
   bool resume = true;
   bool allow_warm = false;          // measure although caches cannot be shown to be cold
   bool count_contaminated = false;  // on a machine that is never quiet: flag such rounds, yet use them
@@ -66,7 +68,8 @@ struct ArmResult {
   Effect effect;                     // against the deployed
   Verdict verdict = Verdict::undecided;
   StopReason stop = StopReason::none;
-  double fitted_us = 0.0;  // by the model fitted to the whole run; 0 without a fit
+  double fitted_us = 0.0;         // by the model fitted to the whole run; 0 without a fit
+  double out_of_sample_us = 0.0;  // by the model fitted without this batch; 0 without such a fit
 };
 
 struct BatchResult {
@@ -87,7 +90,8 @@ struct BatchResult {
   std::string pruned_by;       // CostModel::source of what said where to measure
 };
 
-// The chosen table measured as a whole against the deployed, at one batch.
+// The chosen table measured as a whole against the deployed, at one batch. Where a fall of throughput was
+// measured again, samples and clock are those of that measurement, and rounds those of both.
 struct ConfirmResult {
   std::int32_t batch = 0;
   std::string setting;
@@ -98,6 +102,10 @@ struct ConfirmResult {
   Interval interval_us;
   Effect effect;
   Verdict verdict = Verdict::same;
+  std::int32_t rounds = 0;  // clean ones
+  std::int32_t contaminated_rounds = 0;
+  std::string contamination;  // the last reason
+  double clock_mhz = 0.0;     // of the device meanwhile; 0 = not said
 };
 
 // A row of the kernel table, as it did against the others before one was chosen to be tuned.
@@ -133,9 +141,12 @@ struct TuneResult {
   std::string timing;
   std::vector<BatchResult> batches;  // those reached
   std::vector<ConfirmResult> confirmed;
+  PhaseWatch search_watch;
+  PhaseWatch confirm_watch;  // of what won the search; without rounds: nothing did
   Decision decision;
   std::optional<Profile> profile;  // what the decision serves, as measured; absent if cancelled
   std::optional<CostFit> fit;      // absent with too few observations
+  OutOfSampleFit out_of_sample;    // without models: too few batches
   Shortfall shortfall;
   double elapsed_us = 0.0;
 };

@@ -70,12 +70,22 @@ Status Tuner::confirm_batch(Phase phase, const TableEntry& entry, std::int32_t p
   ConfirmResult confirmed;
   confirmed.batch = entry.batch;
   confirmed.setting = entry.setting;
+  confirmed.rounds = outcome->rounds;
+  confirmed.contaminated_rounds = outcome->contaminated_rounds;
+  confirmed.contamination = outcome->contamination;
+  confirmed.clock_mhz = outcome->clock_mhz;
   for (Arm& arm : outcome->arms) {
     for (TimedSample& sample : arm.samples) sample.round = round_in_phase(phase, sample.round);
     if (arm.candidate->is_deployed) confirmed.deployed_samples = arm.samples;
     if (arm.candidate->name == entry.setting) confirmed.samples = std::move(arm.samples);
   }
-  std::erase_if(result_.confirmed, [&](const ConfirmResult& old) { return old.batch == entry.batch; });
+  const auto before = std::ranges::find(result_.confirmed, entry.batch, &ConfirmResult::batch);
+  if (before != result_.confirmed.end()) {
+    confirmed.rounds += before->rounds;
+    confirmed.contaminated_rounds += before->contaminated_rounds;
+    if (confirmed.contamination.empty()) confirmed.contamination = before->contamination;
+    result_.confirmed.erase(before);
+  }
   result_.confirmed.push_back(std::move(confirmed));
   return {};
 }

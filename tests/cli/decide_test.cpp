@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/program_runner.h"
+#include "cli/sha256.h"
 #include "report/golden.h"
 
 namespace wavefill::test {
@@ -109,15 +110,107 @@ TEST_F(Decide, KnowingTheGpuItRefusesWhatOnlyTheWaveModelLikes) {
 
 TEST_F(Decide, TheFoundingStoryAsText) {
   write(kStory);
-  const Outcome outcome = run("--deployed target-ctas=512 --workload 48-80" + kOnTheGpu);
+  const Outcome outcome = run("--deployed target-ctas=512 --workload 48-80 --no-ledger" + kOnTheGpu);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(matches_golden(outcome.out, golden("decide.txt")));
 }
 
 TEST_F(Decide, TheFoundingStoryAsJson) {
   write(kStory);
-  const Outcome outcome = run("--deployed target-ctas=512 --workload 48-80 --json" + kOnTheGpu);
+  const Outcome outcome = run("--deployed target-ctas=512 --workload 48-80 --json --no-ledger" + kOnTheGpu);
   EXPECT_TRUE(matches_golden(outcome.out, golden("decide.json")));
+}
+
+TEST_F(Decide, TheDecisionIsKeptWithTheDigestOfItsRecords) {
+  write(kStory);
+  const std::string ledger = directory_.file("l.sqlite");
+  const json decision = decided("--deployed target-ctas=512 --workload 48-80 --ledger " + ledger);
+  EXPECT_EQ(decision["run"], 1);
+  EXPECT_EQ(decision["ledger"], ledger);
+  const auto log = [&](const std::string& more) {
+    const Outcome outcome = run_wavefill(words("log --ledger " + ledger + " " + more));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out;
+  };
+  const json runs = json::parse(log("--json"));
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0]["decision"], "target-ctas=512");
+  EXPECT_EQ(runs[0]["batches"], "64,80,96");
+  EXPECT_EQ(runs[0]["finished"], true);
+  const json request = json::parse(log("--json --run 1"))["request"];
+  EXPECT_EQ(request["records"]["file"], "r");
+  EXPECT_EQ(request["records"]["sha256"], cli::sha256(kStory));
+  EXPECT_EQ(request["records"]["bytes"], kStory.size());
+  EXPECT_EQ(request["records"]["samples"], 7);
+  EXPECT_EQ(request["command"],
+            "wavefill decide --records r --deployed target-ctas=512 --workload 48-80 --ledger " + ledger +
+                " --json");
+  EXPECT_EQ(request["workload"], json::parse(R"([{"batch": 64, "weight": 17.0},
+      {"batch": 80, "weight": 16.0}, {"batch": 96, "weight": 0.0}])"));
+  EXPECT_TRUE(request["budget_s"].is_null());
+  const std::string text = log("--run 1");
+  for (const std::string& part :
+       {cli::sha256(kStory), std::string("64 (17), 80 (16), 96 (0)"), std::string("wavefill decide --rec")}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  EXPECT_EQ(log("").find("0 SMs"), std::string::npos);
+}
+
+TEST_F(Decide, WithoutASayTheDecisionGoesToTheStateDirectory) {
+  write(kStory);
+  RunOptions where;
+  where.directory = directory_.path();
+  where.environment = {{"XDG_STATE_HOME", directory_.file("state")}};
+  const Outcome outcome = run_wavefill(words("decide --records r --deployed target-ctas=512"), where);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string ledger = directory_.file("state") + "/wavefill/ledger.sqlite";
+  EXPECT_NE(outcome.out.find("ledger   " + ledger + ", run 1"), std::string::npos) << outcome.out;
+  EXPECT_NE(run_wavefill({"log"}, where).out.find("keep target-ctas=512"), std::string::npos);
+}
+
+TEST_F(Decide, WithoutALedgerNothingIsLeftBehind) {
+  write(kStory);
+  RunOptions where;
+  where.directory = directory_.path();
+  where.environment = {{"XDG_STATE_HOME", directory_.file("state")}};
+  const std::string command = "decide --records r --deployed target-ctas=512 --no-ledger";
+  const Outcome outcome = run_wavefill(words(command), where);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(directory_.names(), std::vector<std::string>{"r"});
+  const json decision = json::parse(run_wavefill(words(command + " --json"), where).out);
+  EXPECT_TRUE(decision["run"].is_null());
+  EXPECT_TRUE(decision["ledger"].is_null());
+  const Outcome both = run_wavefill(words(command + " --ledger l"), where);
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_NE(both.err.find("--ledger and --no-ledger"), std::string::npos) << both.err;
+}
+
+// A decision that is printed and not kept would be missing from the record that was asked for.
+TEST_F(Decide, ALedgerThatWasNamedAndCannotBeWrittenIsAnError) {
+  write(kStory);
+  const Outcome outcome = run("--deployed target-ctas=512 --ledger /nonexistent/l.sqlite");
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("/nonexistent/l.sqlite"), std::string::npos) << outcome.err;
+}
+
+// As in a container without a home.
+TEST_F(Decide, ADefaultLedgerThatCannotBeWrittenWithholdsNoDecision) {
+  write(kStory);
+  write_whole_file(directory_.file("state"), "a file where the directory would be");
+  RunOptions where;
+  where.directory = directory_.path();
+  where.environment = {{"XDG_STATE_HOME", directory_.file("state")}};
+  const Outcome outcome = run_wavefill(words("decide --records r --deployed target-ctas=512 --json"), where);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("the decision is not kept"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(json::parse(outcome.out)["run"].is_null());
+}
+
+TEST_F(Decide, WrongRecordsLeaveNoLedger) {
+  write("setting,batch,us\nfixed=1,0,4\n");
+  EXPECT_EQ(run("--deployed fixed=1 --ledger " + directory_.file("l.sqlite")).exit_code, 2);
+  EXPECT_EQ(directory_.names(), std::vector<std::string>{"r"});
 }
 
 TEST_F(Decide, WhatSomebodyProposesIsRefusedUntilMeasured) {

@@ -5,6 +5,7 @@
 
 #include "cli/process.h"
 #include "cli/program_runner.h"
+#include "cli/sha256.h"
 #include "ledger/ledger.h"
 #include "report/golden.h"
 #include "tune/decision.h"
@@ -40,7 +41,7 @@ class LogCommit : public testing::Test {
     add_decision("gpu|0`\n# x");
   }
 
-  void add_decision(const std::string& device) {
+  void add_decision(const std::string& device, const std::string& record = decision_json()) {
     auto ledger = Ledger::open(outside_.file("ledger")).value();
     RunKey key;
     key.profile.device = device;
@@ -54,7 +55,7 @@ class LogCommit : public testing::Test {
                              .deployed = key.deployed,
                              .decision = "target-ctas=512",
                              .summary = "keep",
-                             .json = decision_json(),
+                             .json = record,
                              .at_unix_us = kDecidedAt})
                     .ok());
   }
@@ -108,6 +109,62 @@ TEST_F(LogCommit, APageHoldsTheDecisionAndWhatItRestsOn) {
   }
   EXPECT_NE(page.find("gpu\\|0\\` \\# x"), std::string::npos) << "a device's name is text\n" << page;
   EXPECT_EQ(log({"--run", "1", "--markdown"}).out, page);
+}
+
+// Rows of older builds know nothing of the request: the page has no such lines, and no error.
+TEST_F(LogCommit, ARowWithoutARequestIsStillReadable) {
+  const std::string page = log({"--run", "1", "--markdown"}).out;
+  EXPECT_EQ(page.find("workload"), std::string::npos) << page;
+  EXPECT_EQ(page.find("Asked for by"), std::string::npos) << page;
+  EXPECT_EQ(log({"--run", "1"}).exit_code, 0);
+  const auto document = nlohmann::json::parse(log({"--run", "1", "--json"}).out);
+  EXPECT_TRUE(document["request"].is_null());
+  EXPECT_EQ(document["record"]["decision"], "target-ctas=512");
+}
+
+TEST_F(LogCommit, ThePageOfATunedDecisionSaysWhatWasAskedFor) {
+  TuneRequest request;
+  request.batches = {64, 80, 96, 112};
+  request.workload = {{64, 17.0}, {80, 16.0}};
+  request.budget_us = 90e6;
+  request.command = "wavefill tune --out 'a `b` | c'";
+  TuneResult result;
+  result.search_watch = {.rounds = 120,
+                         .contaminated_rounds = 3,
+                         .contamination = "a neighbour",
+                         .clock_low_mhz = 1755.0,
+                         .clock_high_mhz = 1980.0};
+  result.confirm_watch = {.rounds = 40};
+  result.confirmed.emplace_back();
+  result.decision.decision = "fixed=1";
+  add_decision("gpu", to_json(request, result));
+  const std::string page = log({"--run", "2", "--markdown"}).out;
+  for (const char* part :
+       {"| workload, batch (weight) | 64 (17), 80 (16), 96,112 (0 each) |", "| budget | 90 s |",
+        "| search | 120 rounds used, 3 others disturbed; clock 1755 to 1980 MHz |",
+        "| confirmation | 40 rounds used, 0 others disturbed; clock not said |",
+        "Asked for by\n\n```sh\nwavefill tune --out 'a `b` | c'\n```\n"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
+  }
+}
+
+TEST_F(LogCommit, ADecisionFromRecordsTakenElsewhereHasItsPage) {
+  write_whole_file(outside_.file("r.csv"), "setting,batch,us\ntarget-ctas=512,64,78.9\nfixed=6,64,83.4\n");
+  const Outcome decided = run_wavefill({"decide", "--records", outside_.file("r.csv"), "--deployed",
+                                        "target-ctas=512", "--ledger", outside_.file("ledger")});
+  ASSERT_EQ(decided.exit_code, 0) << decided.err;
+  const Outcome outcome = commit();
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("-run-2.md"), std::string::npos) << outcome.out;
+  const std::string page = log({"--run", "2", "--markdown"}).out;
+  for (const std::string& part :
+       {std::string("# Keep `target-ctas=512`: records taken elsewhere"),
+        std::string("| their SHA-256 | ") + cli::sha256(read_whole_file(outside_.file("r.csv"))),
+        std::string("bytes, 2 samples |"), std::string("```sh\nwavefill decide --records "),
+        std::string("| `fixed=6` | slower | 64 |")}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
+  }
+  EXPECT_EQ(page.find("SMs"), std::string::npos) << "nobody knows the device\n" << page;
 }
 
 TEST_F(LogCommit, WhatElseIsChangedOrStagedStays) {

@@ -62,6 +62,14 @@ TEST(Tune, WritesItsFilesAndTheyAgree) {
   const Json run = log_of(directory, "--run " + std::to_string(runs[0]["run"].get<int>()));
   EXPECT_GT(run["arms"].size(), 2u);
   EXPECT_EQ(run["record"]["decision"], json["decision"]);
+  const Json& request = run["request"];
+  EXPECT_EQ(request["command"], json["command"]);
+  EXPECT_TRUE(request["command"].get<std::string>().starts_with("wavefill tune --device cpu --heads 4"));
+  EXPECT_EQ(request["budget_s"], 2.0);
+  EXPECT_EQ(request["seed"], 1);
+  EXPECT_EQ(request["workload"].size(), 2U);
+  EXPECT_GT(run["record"]["phases"]["search"]["rounds"], 0);
+  EXPECT_EQ(run["record"]["phases"]["search"]["rounds"], json["phases"]["search"]["rounds"]);
 }
 
 TEST(Tune, TextEndsWithTheDecisionAndThePaths) {

@@ -14,6 +14,30 @@ using testing::round_of;
 
 class LedgerTest : public testing::LedgerFile {};
 
+// Made elsewhere: nobody measures, so nobody is in the way of it, and it is in the way of nobody.
+TEST_F(LedgerTest, ADecisionMadeElsewhereIsAFinishedRun) {
+  Ledger ledger = opened();
+  Environment environment;
+  environment.set("records_file", "sweep.csv");
+  const DecisionRecord decision = {.run = 99,
+                                   .deployed = "efficiency",
+                                   .decision = "fixed=2",
+                                   .summary = "s",
+                                   .json = "{}",
+                                   .at_unix_us = 7};
+  const auto measuring = ledger.begin(key_for("gpu"), environment, true);
+  ASSERT_TRUE(measuring.ok());
+  const auto run = ledger.record_decision(key_for("gpu"), environment, decision);
+  ASSERT_TRUE(run.ok()) << run.status().message();
+  EXPECT_NE(*run, measuring->id);
+  EXPECT_EQ(ledger.decision(*run)->decision, "fixed=2");
+  EXPECT_EQ(ledger.decision(*run)->run, *run);
+  EXPECT_EQ(ledger.environment(*run)->value("records_file"), "sweep.csv");
+  EXPECT_TRUE(ledger.runs()->front().finished);
+  EXPECT_FALSE(ledger.runs()->back().finished);
+  EXPECT_TRUE(ledger.record(round_of(measuring->id, 0)).ok());
+}
+
 TEST_F(LedgerTest, WhatIsRecordedIsReadBackExactly) {
   Environment environment;
   environment.set("cpu_model", "a; DROP TABLE runs; --");

@@ -133,17 +133,21 @@ TEST_F(Browser, RegretsModelAndFallsAreThoseOfTheData) {
     EXPECT_EQ(regrets[i][5].text, std::to_string(regret["num_batches"].get<int>()) + " of " +
                                       std::to_string(regret["num_compared"].get<int>()));
   }
-  const auto picks = page.table("The model against the measurements");
-  const json& model = data["fit"]["model_alone"];
-  ASSERT_EQ(picks.size(), model.size());
-  for (std::size_t i = 0; i < picks.size(); ++i) {
-    EXPECT_EQ(picks[i][0].text, std::to_string(model[i]["batch"].get<int>()));
-    EXPECT_EQ(picks[i][1].text, model[i]["setting"]);
-    EXPECT_NEAR(number_in(picks[i][2].text), model[i]["predicted_us"].get<double>(), kTimeUs);
-    EXPECT_NEAR(number_in(picks[i][3].text), model[i]["us"].get<double>(), kTimeUs);
-    EXPECT_EQ(picks[i][4].text, model[i]["best_setting"]);
-    EXPECT_NEAR(number_in(picks[i][5].text), model[i]["best_us"].get<double>(), kTimeUs);
-    EXPECT_NEAR(number_in(picks[i][6].text), model[i]["cost"].get<double>() * 100, kPercent);
+  for (const auto& [scoring, caption] :
+       {std::pair{"in_sample", "The model against the measurements, in sample"},
+        std::pair{"out_of_sample", "The model against the measurements, out of sample"}}) {
+    const auto picks = page.table(caption);
+    const json& model = data["fit"][scoring]["model_alone"];
+    ASSERT_EQ(picks.size(), model.size());
+    for (std::size_t i = 0; i < picks.size(); ++i) {
+      EXPECT_EQ(picks[i][0].text, std::to_string(model[i]["batch"].get<int>()));
+      EXPECT_EQ(picks[i][1].text, model[i]["setting"]);
+      EXPECT_NEAR(number_in(picks[i][2].text), model[i]["predicted_us"].get<double>(), kTimeUs);
+      EXPECT_NEAR(number_in(picks[i][3].text), model[i]["us"].get<double>(), kTimeUs);
+      EXPECT_EQ(picks[i][4].text, model[i]["best_setting"]);
+      EXPECT_NEAR(number_in(picks[i][5].text), model[i]["best_us"].get<double>(), kTimeUs);
+      EXPECT_NEAR(number_in(picks[i][6].text), model[i]["cost"].get<double>() * 100, kPercent);
+    }
   }
   const auto dips = page.table("Where throughput falls");
   ASSERT_EQ(dips.size(), data["dips"].size());

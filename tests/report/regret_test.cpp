@@ -60,7 +60,7 @@ TEST(Regret, WhatTheModelWouldHaveShippedIsPricedBatchByBatch) {
   report.batches[0].arms[0].fitted_us = 1.0;
   report.batches[1].arms[0].fitted_us = 1.0;
   report.batches[1].arms[0].samples_us.clear();  // liked, and never timed
-  const auto picks = model_picks(report.batches);
+  const auto picks = model_picks(report.batches, Scoring::in_sample);
   ASSERT_EQ(picks.size(), 2U);
   EXPECT_EQ(picks[0].setting, "fixed=1");
   EXPECT_EQ(picks[0].best_setting, "fixed=2");
@@ -71,7 +71,42 @@ TEST(Regret, WhatTheModelWouldHaveShippedIsPricedBatchByBatch) {
 TEST(Regret, TheModelAlonePaysForItsMistakes) {
   Report report = tiny_report();
   for (Batch& batch : report.batches) batch.arms[0].fitted_us = 1.0;  // it would have shipped fixed=1
-  EXPECT_NEAR(find(regrets_of(report.batches), kModelAlone)->geometric_mean, 0.25, 1e-12);
+  EXPECT_NEAR(find(regrets_of(report.batches), kModelInSample)->geometric_mean, 0.25, 1e-12);
+}
+
+// In sample the model has seen the times that it picks by; the price of that must not stand for the other.
+TEST(Regret, OutOfSampleTheModelPaysForItsOwnPicks) {
+  Report report = tiny_report();  // fixed=2 is the best
+  for (Batch& batch : report.batches) {
+    batch.arms[0].fitted_us = 9.0;
+    batch.arms[1].fitted_us = 8.0;
+    batch.arms[0].out_of_sample_us = 8.0;
+    batch.arms[1].out_of_sample_us = 9.0;
+  }
+  for (Arm& arm : report.batches[1].arms) arm.out_of_sample_us = 0.0;  // no fit without this batch
+  const auto regrets = regrets_of(report.batches);
+  EXPECT_EQ(find(regrets, kModelInSample)->geometric_mean, 0.0);
+  const PolicyRegret* out_of_sample = find(regrets, kModelOutOfSample);
+  ASSERT_NE(out_of_sample, nullptr);
+  EXPECT_NEAR(out_of_sample->geometric_mean, 0.25, 1e-12);
+  EXPECT_EQ(out_of_sample->num_batches, 1);
+  EXPECT_EQ(out_of_sample->num_compared, 2);
+  const auto picks = model_picks(report.batches, Scoring::out_of_sample);
+  EXPECT_EQ(picks[0].setting, "fixed=1");
+  EXPECT_EQ(picks[0].predicted_us, 8.0);
+  EXPECT_FALSE(picks[1].is_known());
+  EXPECT_EQ(find(regrets, kModelUnfitted), nullptr);
+}
+
+TEST(Regret, WithoutAFitTheModelIsNotSaidToHaveOne) {
+  Report report = tiny_report();
+  for (Batch& batch : report.batches) {
+    for (Arm& arm : batch.arms) arm.fitted_us = arm.out_of_sample_us = 0.0;
+  }
+  const auto regrets = regrets_of(report.batches);
+  EXPECT_NE(find(regrets, kModelUnfitted), nullptr);
+  EXPECT_EQ(find(regrets, kModelInSample), nullptr);
+  EXPECT_EQ(find(regrets, kModelOutOfSample), nullptr);
 }
 
 // Two batches, of which the budget had room for the first; at the second the deployed setting alone was
@@ -86,7 +121,7 @@ Report half_searched() {
   second.chosen_idx = 0;
   report.regrets = regrets_of(report.batches);
   report.fit.is_fitted = true;
-  report.fit.picks = model_picks(report.batches);
+  report.fit.in_sample.picks = model_picks(report.batches, Scoring::in_sample);
   return report;
 }
 
@@ -103,13 +138,13 @@ TEST(Regret, ABatchThatWasNotSearchedCountsNowhere) {
 
 TEST(Regret, WhatTheModelWouldHaveShippedIsUnknownWhereNothingWasSearched) {
   const Report report = half_searched();
-  ASSERT_EQ(report.fit.picks.size(), 2U);
-  EXPECT_TRUE(report.fit.picks[0].is_known());
-  EXPECT_FALSE(report.fit.picks[1].is_known());
-  EXPECT_FALSE(report.fit.picks[1].is_priced());
+  ASSERT_EQ(report.fit.in_sample.picks.size(), 2U);
+  EXPECT_TRUE(report.fit.in_sample.picks[0].is_known());
+  EXPECT_FALSE(report.fit.in_sample.picks[1].is_known());
+  EXPECT_FALSE(report.fit.in_sample.picks[1].is_priced());
   const std::string html = to_html(report);
   EXPECT_NE(html.find("unknown: not searched"), std::string::npos);
-  EXPECT_NE(to_text(report, {}).find("Of 1 batches that were not searched"), std::string::npos);
+  EXPECT_NE(to_text(report, {}).find("of 1 batches, what it would have cost is unknown"), std::string::npos);
   EXPECT_NE(to_json(report).find(R"({"batch":2,"setting":null,"predicted_us":null,"us":null)"),
             std::string::npos);
 }

@@ -122,6 +122,88 @@ TEST(Fit, ALargeRunIsFittedQuickly) {
   ASSERT_TRUE(fit.ok());
   EXPECT_LT(fit->rms_relative_residual, 0.02);
   EXPECT_LT(elapsed.count(), 20.0);  // 0.5 s; a sanitizer on a busy machine takes longer
+  const auto folds_begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(fit_out_of_sample(observations).models.size(), 64U);
+  const std::chrono::duration<double> folds = std::chrono::steady_clock::now() - folds_begin;
+  EXPECT_LT(folds.count(), 160.0);
+  RecordProperty("fit_s", std::to_string(elapsed.count()));
+  RecordProperty("folds_s", std::to_string(folds.count()));
+}
+
+// One batch's times are turned round: fitted to all, the model has seen that; fitted to the others it has
+// not, and must be found out.
+TEST(FitOutOfSample, ABatchIsScoredByAFitThatHasNotSeenIt) {
+  const auto plans = many_plans();
+  const CostModel truth{.tile_us = 20.0,
+                        .tile_stream_us = 1.0,
+                        .cta_us = 6.0,
+                        .combine_us = 9.0,
+                        .partial_us = 2.0,
+                        .source = "test"};
+  auto observations = observe(plans, truth, 0.0);
+  const OutOfSampleFit clean = fit_out_of_sample(observations);
+  ASSERT_EQ(clean.models.size(), 8U);
+  EXPECT_LT(clean.max_relative_residual, 0.05);
+  EXPECT_GT(clean.rank_within_batches, 0.99);
+  EXPECT_EQ(clean.ranked_batches, 8);
+
+  for (FitObservation& observation : observations) {
+    if (observation.plan->shape.batch == 3) observation.us *= 4.0;
+  }
+  const OutOfSampleFit odd = fit_out_of_sample(observations);
+  const CostModel& without_it = odd.models.at(3);
+  const CostModel& before = clean.models.at(3);
+  for (const SplitPlan& plan : plans) {
+    EXPECT_DOUBLE_EQ(predict_us(plan, without_it), predict_us(plan, before)) << "it saw what it leaves out";
+  }
+  const auto in_sample = fit_cost_model(observations);
+  ASSERT_TRUE(in_sample.ok());
+  EXPECT_GT(odd.rms_relative_residual, in_sample->rms_relative_residual);
+}
+
+TEST(FitOutOfSample, TimesThatNoModelFollowsAreNotRankedWell) {
+  const auto plans = many_plans();
+  std::mt19937_64 generator(79);
+  std::normal_distribution<double> normal(1.0, 0.05);
+  std::vector<FitObservation> observations;
+  for (const SplitPlan& plan : plans)
+    observations.push_back({&plan, 100.0 * plan.shape.batch * normal(generator)});
+  EXPECT_LT(std::abs(fit_out_of_sample(observations).rank_within_batches), 0.5);
+}
+
+TEST(FitOutOfSample, WithoutEnoughOtherBatchesThereIsNone) {
+  const auto plans = many_plans();
+  const CostModel truth{.tile_us = 20.0, .tile_stream_us = 1.0, .cta_us = 6.0, .source = "test"};
+  const auto observations = observe(plans, truth, 0.0);
+  // Five of batch 1, then six with one of batch 2: only batch 2 can be left out, and not of five.
+  const std::span<const FitObservation> all(observations);
+  EXPECT_TRUE(fit_out_of_sample(all.first(5)).models.empty());
+  EXPECT_TRUE(fit_out_of_sample(all.first(6)).models.empty());
+  const OutOfSampleFit two_halves = fit_out_of_sample(all.first(15));
+  EXPECT_EQ(two_halves.models.size(), 3U) << "three batches of five: ten others each";
+}
+
+// 24 batches, 8 fits: whatever else is left out with a batch, it must not neighbour it.
+TEST(FitOutOfSample, ManyBatchesAreLeftOutTogetherButNotSideBySide) {
+  std::vector<SplitPlan> plans;
+  for (std::int32_t batch = 1; batch <= 24; ++batch) {
+    PlanRequest request;
+    request.device.num_sms = 4;
+    request.kernel = {.name = "k", .heads_per_cta = 8};
+    request.shape = {.batch = batch, .num_heads = 8, .topk = 128, .extra_topk = 512};
+    for (const char* setting : {"fixed=1", "fixed=2", "fixed=3"}) {
+      request.setting = *parse_setting(setting);
+      plans.push_back(*make_plan(request));
+    }
+  }
+  const CostModel truth{.tile_us = 20.0, .tile_stream_us = 8.0, .cta_us = 6.0, .source = "test"};
+  const OutOfSampleFit fit = fit_out_of_sample(observe(plans, truth, 0.02));
+  ASSERT_EQ(fit.models.size(), 24U);
+  std::int32_t distinct = 0;
+  for (std::int32_t batch = 1; batch < 24; ++batch) {
+    distinct += fit.models.at(batch).tile_us != fit.models.at(batch + 1).tile_us ? 1 : 0;
+  }
+  EXPECT_EQ(distinct, 23);
 }
 
 TEST(Fit, SaysHowFarOffItIs) {

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
+#include "tune/cost_prediction.h"
 #include "tune/fake_workbench.h"
+#include "tune/tune_evidence.h"
 
 namespace wavefill {
 namespace {
@@ -266,6 +269,111 @@ TEST(Tuner, ContaminatedRoundsAreKeptCountedAndLeftOut) {
   EXPECT_GT(std::ranges::count_if(sink.measurements(), &Measurement::contaminated), 0);
 }
 
+// Phase, batch and round: where a fall of throughput is measured again, that counts with the confirmation.
+std::set<std::tuple<Phase, std::int32_t, std::int32_t>> rounds_dropped_after_the_search(
+    const MemorySink& sink) {
+  std::set<std::tuple<Phase, std::int32_t, std::int32_t>> dropped;
+  for (const Measurement& measurement : sink.measurements()) {
+    if (measurement.phase != Phase::search && measurement.contaminated)
+      dropped.insert({measurement.phase, measurement.batch, measurement.round});
+  }
+  return dropped;
+}
+
+// Phase by phase: a neighbour who comes only for the confirmation leaves the search without a mark.
+TEST(Tuner, RoundsContaminatedInTheConfirmationAreCountedThere) {
+  FakeWorkbench workbench;
+  bool confirming = false;
+  std::int32_t turn = 0;
+  workbench.is_contaminated = [&](std::int32_t) { return confirming && ++turn % 4 == 0; };
+  workbench.clock_mhz = [&](double) { return confirming ? 1755.0 : 1980.0; };
+  struct Watcher : TestProgress {
+    bool* confirming = nullptr;
+    void update(const ProgressUpdate& update) override {
+      if (update.phase == Phase::confirm) *confirming = true;
+    }
+  } progress;
+  progress.confirming = &confirming;
+  MemorySink sink;
+  const auto result = tune(request_for({1, 2, 3}), workbench, sink, progress);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->search_watch.contaminated_rounds, 0);
+  EXPECT_EQ(result->search_watch.clock_low_mhz, 1980.0);
+  EXPECT_EQ(result->search_watch.clock_high_mhz, 1980.0);
+  ASSERT_EQ(result->confirmed.size(), 3U);
+  const auto dropped = rounds_dropped_after_the_search(sink);
+  EXPECT_GT(dropped.size(), 3U);
+  EXPECT_EQ(result->confirm_watch.contaminated_rounds, static_cast<std::int32_t>(dropped.size()));
+  EXPECT_EQ(result->confirm_watch.contamination, "simulated neighbour");
+  EXPECT_EQ(result->confirm_watch.clock_low_mhz, 1755.0);
+  for (const ConfirmResult& confirmed : result->confirmed) {
+    EXPECT_GE(confirmed.rounds, std::ssize(confirmed.samples)) << confirmed.batch;
+  }
+  const std::string& json = sink.decisions().front().json;
+  EXPECT_NE(json.find("\"clock_low_mhz\": 1755.0"), std::string::npos) << json;
+}
+
+// The search was fast and the confirmation slow: a dip of the confirmed table must not be laid to clocks that
+// its samples were not taken under.
+TEST(Tuner, TheTablesEvidenceHasTheClocksOfItsConfirmation) {
+  FakeWorkbench workbench;
+  MemorySink sink;
+  TuneResult run = tuned(request_for({1, 2}), workbench, sink);
+  ASSERT_EQ(run.confirmed.size(), 2U);
+  for (BatchResult& batch : run.batches) batch.clock_mhz = 1980.0;
+  for (ConfirmResult& confirmed : run.confirmed) confirmed.clock_mhz = 1755.0;
+  const DecisionInput input =
+      full_evidence(request_for({1, 2}), run.batches, run.confirmed, run.decision.table, {});
+  std::size_t of_table = 0;
+  for (const Evidence& evidence : input.evidence) {
+    const bool is_table = evidence.setting == kPerBatchTable;
+    of_table += is_table ? 1 : 0;
+    EXPECT_EQ(evidence.clock_mhz, is_table ? 1755.0 : 1980.0) << evidence.setting;
+  }
+  EXPECT_GT(of_table, 0U);
+}
+
+// A resumed run has not seen the rounds of the process before, and must count them all the same.
+TEST(Tuner, AResumedRunCountsTheConfirmationsOfTheOneBefore) {
+  const auto run = [](bool with_break) {
+    FakeWorkbench workbench;
+    workbench.is_contaminated = [](std::int32_t round) { return round % 5 == 3; };
+    MemorySink sink;
+    TestProgress first;
+    if (with_break) {
+      first.cancel = [&] { return !first.updates.empty() && first.updates.back().phase == Phase::confirm; };
+      EXPECT_TRUE(tune(request_for({1, 2}), workbench, sink, first)->cancelled);
+    }
+    const TuneResult result = tuned(request_for({1, 2}), workbench, sink);
+    const auto dropped = rounds_dropped_after_the_search(sink);
+    EXPECT_EQ(result.confirm_watch.contaminated_rounds, static_cast<std::int32_t>(dropped.size()));
+    return result.resumed;
+  };
+  EXPECT_FALSE(run(false));
+  EXPECT_TRUE(run(true));
+}
+
+TEST(Tuner, TheRecordSaysWhatWasAskedFor) {
+  FakeWorkbench workbench;
+  MemorySink sink;
+  TuneRequest request = request_for({1, 2});
+  request.command = "wavefill tune --batch '1 2'";
+  request.workload = {{2, 0.75}};
+  request.budget_us = 45e6;
+  request.seed = 11;
+  tuned(request, workbench, sink);
+  const std::string& json = sink.decisions().front().json;
+  for (const char* part : {R"("command": "wavefill tune --batch '1 2'")", R"("budget_s": 45.0)",
+                           R"("seed": 11)", R"("records": null)"}) {
+    EXPECT_NE(json.find(part), std::string::npos) << part << "\n" << json;
+  }
+  const std::size_t workload = json.find("\"workload\"");
+  ASSERT_NE(workload, std::string::npos);
+  const std::string weights = json.substr(workload, json.find(']', workload) - workload);
+  EXPECT_NE(weights.find("\"weight\": 0.0"), std::string::npos) << "batch 1 weighs nothing\n" << weights;
+  EXPECT_NE(weights.find("\"weight\": 0.75"), std::string::npos) << weights;
+}
+
 TEST(Tuner, AMachineThatIsNeverQuietIsSaidToBe) {
   FakeWorkbench workbench;
   workbench.is_contaminated = [](std::int32_t) { return true; };
@@ -435,6 +543,22 @@ TEST(Tuner, TheModelIsFittedAndJudged) {
   ASSERT_TRUE(result.fit.has_value());
   EXPECT_GT(result.fit->rank_correlation, 0.95);
   EXPECT_LT(result.fit->rms_relative_residual, 0.05);
+  EXPECT_EQ(result.out_of_sample.models.size(), 6U);
+  for (const BatchResult& batch : result.batches) {
+    for (const ArmResult& arm : batch.arms) {
+      EXPECT_GT(arm.out_of_sample_us, 0.0);
+      EXPECT_EQ(arm.out_of_sample_us,
+                predict_us(arm.candidate.plan, result.out_of_sample.models.at(batch.batch)));
+    }
+  }
+}
+
+TEST(Tuner, OneBatchHasNoScoreOutOfSample) {
+  FakeWorkbench workbench;
+  MemorySink sink;
+  const TuneResult result = tuned(request_for({4}), workbench, sink);
+  EXPECT_TRUE(result.out_of_sample.models.empty());
+  for (const ArmResult& arm : result.batches.front().arms) EXPECT_EQ(arm.out_of_sample_us, 0.0);
 }
 
 TEST(Tuner, BadRequestsNameTheField) {

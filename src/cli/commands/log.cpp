@@ -8,8 +8,10 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/decide_ledger.h"
 #include "cli/files.h"
 #include "cli/json_output.h"
+#include "cli/ledger_option.h"
 #include "cli/log_pages.h"
 #include "cli/log_run.h"
 #include "core/errors.h"
@@ -38,7 +40,7 @@ Result<std::optional<Ledger>> open_existing(const LogOptions& options) {
   if (!std::filesystem::exists(*path, error)) {
     if (options.ledger.empty()) return std::optional<Ledger>();
     return make_status(StatusCode::not_found,
-                       "--ledger is {}, which does not exist; allowed: a ledger of wavefill tune",
+                       "--ledger is {}, which does not exist; allowed: a ledger of wavefill tune or decide",
                        quote_text(*path));
   }
   Result<Ledger> ledger = Ledger::open(*path);
@@ -47,6 +49,11 @@ Result<std::optional<Ledger>> open_existing(const LogOptions& options) {
 }
 
 std::string state_of(const RunSummary& run) { return run.finished ? run.decision : "unfinished"; }
+
+// A decision from records has none in the ledger.
+std::string samples_of(const RunSummary& run) {
+  return is_decided_elsewhere(run.key) ? "-" : std::to_string(run.num_measurements);
+}
 
 std::string table_of(const std::vector<RunSummary>& runs, const report::TerminalStyle& style) {
   using report::Align;
@@ -60,8 +67,7 @@ std::string table_of(const std::vector<RunSummary>& runs, const report::Terminal
                            {"summary", Align::left}});
   for (const RunSummary& run : runs) {
     table.add_row({std::to_string(run.id), utc_text(run.started_unix_us), shape_text(run.key.profile),
-                   run.key.batches, run.key.deployed, std::to_string(run.num_measurements), state_of(run),
-                   run.summary});
+                   run.key.batches, run.key.deployed, samples_of(run), state_of(run), run.summary});
   }
   return table.render(style);
 }
@@ -152,9 +158,7 @@ Result<ExitCode> run(const LogOptions& options, Console& console) {
 
 Action define_log(OptionSet& set) {
   const auto options = std::make_shared<LogOptions>();
-  set.text("--ledger", options->ledger, "FILE",
-           "the ledger (default $XDG_STATE_HOME/wavefill/ledger.sqlite, else "
-           "~/.local/state/wavefill/ledger.sqlite)");
+  add_ledger_option(set, options->ledger, "the ledger");
   set.text("--run", options->run, "ID", "show this run with what was measured");
   set.text("--limit", options->limit, "N", "list so many runs, the newest first");
   set.text(

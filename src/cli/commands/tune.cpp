@@ -11,6 +11,7 @@
 
 #include "cli/command.h"
 #include "cli/json_output.h"
+#include "cli/ledger_option.h"
 #include "cli/number_list.h"
 #include "cli/shape_options.h"
 #include "cli/tune_output.h"
@@ -65,8 +66,10 @@ Result<Setting> read_deployed(const std::string& text) {
   return **overridden;
 }
 
-Result<TuneRequest> read_request(const TuneOptions& options, const DecodeShape& shape) {
+Result<TuneRequest> read_request(const TuneOptions& options, const DecodeShape& shape,
+                                 const std::string& command_line) {
   TuneRequest request;
+  request.command = command_line;
   request.shape = shape;
   Result<std::vector<std::int32_t>> batches = parse_batch_list("--batch", options.batches);
   if (!batches.ok()) return batches.status();
@@ -95,12 +98,12 @@ Result<TuneRequest> read_request(const TuneOptions& options, const DecodeShape& 
   return request;
 }
 
-Result<std::vector<ShapeRun>> read_runs(const TuneOptions& options) {
+Result<std::vector<ShapeRun>> read_runs(const TuneOptions& options, const std::string& command_line) {
   const Result<std::vector<NamedShape>> shapes = read_shapes(options.shape);
   if (!shapes.ok()) return shapes.status();
   std::vector<ShapeRun> runs;
   for (const NamedShape& named : *shapes) {
-    Result<TuneRequest> request = read_request(options, named.shape);
+    Result<TuneRequest> request = read_request(options, named.shape, command_line);
     if (!request.ok()) return request.status();
     runs.push_back({.named = named,
                     .request = *std::move(request),
@@ -116,7 +119,7 @@ std::string outcome_text(const Tuned& tuned, bool json, const Console& console) 
 }
 
 Result<ExitCode> run(const TuneOptions& options, Console& console) {
-  Result<std::vector<ShapeRun>> runs = read_runs(options);
+  Result<std::vector<ShapeRun>> runs = read_runs(options, console.command_line());
   if (!runs.ok()) return runs.status();
   Result<Ledger> ledger = prepare_outputs(options.paths, *runs);
   if (!ledger.ok()) return ledger.status();
@@ -140,9 +143,7 @@ void add_output_options(OptionSet& set, OutputPaths& paths) {
   set.text("--csv", paths.csv, "FILE", "every setting measured, as CSV");
   set.text("--junit", paths.junit, "FILE", "a verdict a batch size as JUnit XML, for continuous integration");
   set.text("--figures", paths.figures, "DIR", "a directory for the figures as SVG");
-  set.text("--ledger", paths.ledger, "FILE",
-           "where measurements are kept (default $XDG_STATE_HOME/wavefill/ledger.sqlite, else "
-           "~/.local/state/wavefill/ledger.sqlite)");
+  add_ledger_option(set, paths.ledger, "where measurements are kept");
 }
 
 }  // namespace
