@@ -173,12 +173,12 @@ TEST(KernelTable, SharedBytesAreAsRecorded) {
     seen.emplace_back(kernel.kernel.name, kernel.kernel.smem_bytes);
   }
   const std::vector<std::pair<std::string, std::int64_t>> golden = {
-      {"wgmma_dsv4_h64", 232448},     {"mma_dsv4_h64", 215296},   {"mma_dsv4_h32", 184192},
-      {"mma_dsv4_h16_w16", 136448},   {"mma_dsv4_h16", 95872},    {"mma_dsv4_h16_small", 48384},
-      {"mma_dsv4_h8", 98176},         {"mma_dsv32_h32", 192384},  {"mma_dsv32_h16", 102016},
-      {"mma_dsv32_h16_small", 51456}, {"mma_dsv32_h8", 84224},    {"mma_bf16_h32", 202496},
-      {"mma_bf16_h16", 84096},        {"mma_bf16_h8", 116480},    {"mma_bf16_576_h32", 214784},
-      {"mma_bf16_576_h16", 92288},    {"mma_bf16_576_h8", 128768}};
+      {"wgmma_dsv4_h64", 232448}, {"mma_dsv4_h32", 184192},      {"mma_dsv4_h16_w16", 136448},
+      {"mma_dsv4_h16", 95872},    {"mma_dsv4_h16_small", 48384}, {"mma_dsv4_h8", 98176},
+      {"mma_dsv32_h32", 192384},  {"mma_dsv32_h16", 102016},     {"mma_dsv32_h16_small", 51456},
+      {"mma_dsv32_h8", 84224},    {"mma_bf16_h32", 202496},      {"mma_bf16_h16", 84096},
+      {"mma_bf16_h8", 116480},    {"mma_bf16_576_h32", 214784},  {"mma_bf16_576_h16", 92288},
+      {"mma_bf16_576_h8", 128768}};
   EXPECT_EQ(seen, golden);
 }
 
@@ -193,18 +193,6 @@ TEST(KernelTable, EveryFormatHasAKernelThatFitsAnRtxPro6000AndDsv4OneThatFitsTwi
     }
   }
   EXPECT_EQ(fits.size(), 4U);
-}
-
-// 64 heads at once need more than a block of an RTX PRO 6000 or of an A100 (163 KB) has; two tiles of fewer
-// heads take them there.
-TEST(KernelTable, NoTileOf64HeadsIsOfferedWhereABlockIsSmallerThanOnHopper) {
-  constexpr std::int64_t kSm80BlockBytes = 163 * 1024;
-  constexpr std::int64_t kHopperBlockBytes = 227 * 1024;
-  for (const cuda::SplitKernel& kernel : cuda::all_split_kernels()) {
-    if (kernel.heads_per_cta != 64) continue;
-    EXPECT_GT(kernel.kernel.smem_bytes, kSm80BlockBytes) << kernel.kernel.name;
-    EXPECT_LE(kernel.kernel.smem_bytes, kHopperBlockBytes) << kernel.kernel.name;
-  }
 }
 
 TEST(KernelTable, RefusesWhatAKernelDoesNotTakeByName) {

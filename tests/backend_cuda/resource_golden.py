@@ -17,7 +17,7 @@ import tempfile
 
 FORMATS = {"0": "dsv4", "1": "dsv32", "2": "bf16"}
 CONFIG = re.compile(
-    r"SplitConfigILN\w*?KvFormatE(\d)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELb([01])ELi(\d+)ELi\d+ELb([01])ELi(\d+)E")
+    r"SplitConfigILN\w*?KvFormatE(\d)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELb([01])ELi(\d+)ELi\d+ELb([01])E")
 
 WGMMA_CONFIG = re.compile(r"WgmmaConfigILN\w*?KvFormatE(\d)ELi(\d+)ELi(\d+)ELb([01])E")
 ROWS = {"0": "", "1": " clusters"}
@@ -26,10 +26,9 @@ ROWS = {"0": "", "1": " clusters"}
 def kernel_name(mangled):
     match = CONFIG.search(mangled)
     if match:
-        kv_format, d_qk, heads, tile, stages, ctas, q_in_regs, groups, clusters, head_groups = match.groups()
-        parts = "" if head_groups == "1" else f" parts_of_heads={head_groups}"
+        kv_format, d_qk, heads, tile, stages, ctas, q_in_regs, groups, clusters = match.groups()
         return (f"split_mma {FORMATS[kv_format]} d_qk={d_qk} heads={heads} tile={tile} stages={stages} "
-                f"ctas={ctas} q_in_regs={q_in_regs} warps_a_slice={groups}{parts}{ROWS[clusters]}")
+                f"ctas={ctas} q_in_regs={q_in_regs} warps_a_slice={groups}{ROWS[clusters]}")
     match = WGMMA_CONFIG.search(mangled)
     if match:
         kv_format, d_qk, part_chunks, clusters = match.groups()

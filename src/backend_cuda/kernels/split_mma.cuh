@@ -15,7 +15,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "backend_cuda/device/block/cluster_output.cuh"
 #include "backend_cuda/device/block/epilogue.cuh"
@@ -23,7 +22,6 @@
 #include "backend_cuda/device/block/scores.cuh"
 #include "backend_cuda/device/block/softmax.cuh"
 #include "backend_cuda/device/block/split_config.cuh"
-#include "backend_cuda/device/block/tile_copier.cuh"
 #include "backend_cuda/device/block/values.cuh"
 #include "backend_cuda/device/block/work_items.cuh"
 #include "backend_cuda/device/ptx/grid_dependency.cuh"
@@ -48,8 +46,6 @@ struct ItemPlace {
       : item(work_item_of_cta<C>(params.plan, item_idx)), request(divide(item.row, params.output.s_q)) {}
 };
 
-struct Nothing {};
-
 // The role of a compute warp in one item.
 template <class C>
 class SplitItem {
@@ -62,8 +58,7 @@ class SplitItem {
         thread_(static_cast<int>(threadIdx.x)),
         warp_(warp),
         slice_(warp % kSlices),
-        group_(C::kHeadGroups == 1 ? warp / kSlices : warp / kSlices % C::kGroups),
-        first_frag_(C::kHeadGroups == 1 ? 0 : warp / (kSlices * C::kGroups) * C::kWarpHeadFrags) {}
+        group_(warp / kSlices) {}
 
   // Does the CTA's item number `done`, if there is one, and says whether there is.
   __device__ __forceinline__ bool run(std::int32_t done) {
@@ -71,7 +66,7 @@ class SplitItem {
     if (range.begin + done * range.step >= range.end) return false;
     reset();
     const std::int32_t tiles = begin(done);
-    forget_thread();
+    thread_ = forget(thread_);
     if (tiles > 0) score(0, ring_);
     named_barrier<C::kComputeThreads>();
     run_tiles(tiles);
@@ -81,11 +76,6 @@ class SplitItem {
 
  private:
   __device__ __forceinline__ int lane() const { return thread_ % 32; }
-  // Masked where the loop has room for it: divisions by powers of two need no rounding then.
-  __device__ __forceinline__ void forget_thread() {
-    thread_ = forget(thread_);
-    if constexpr (!C::kHasLoaders) thread_ &= C::kComputeThreads - 1;
-  }
   __device__ __forceinline__ ItemRange items() const {
     if constexpr (C::kRowIsCluster) return items_of_cta<C>(params_.plan);
     return items_of_cta(params_.plan, forget(static_cast<std::int32_t>(blockIdx.x)),
@@ -101,24 +91,12 @@ class SplitItem {
     const ItemPlace<C> place(params_, item_idx(done));
     const RowTiles<C> row = tiles_of_row<C>(params_, place.request);
     const std::int32_t tiles = min(place.item.tile_end, row.tiles) - place.item.tile_begin;
-    const int first_head = place.item.head_tile * C::kHeads + first_frag_ * 8;
+    const int first_head = place.item.head_tile * C::kHeads;
     if (tiles > 0) {
-      if constexpr (!C::kHasLoaders) start_copies(row, place.item.tile_begin, tiles);
       load_query<C>(query_, shared_, query_row(params_, place.request) + first_head * params_.q_stride_head,
                     params_.q_stride_head, params_.output.num_heads - first_head, slice_, warp_, lane());
-      if constexpr (!C::kHasLoaders) {
-        copier_.wait();
-        named_barrier<C::kComputeThreads>();
-      }
     }
     return tiles;
-  }
-
-  __device__ __forceinline__ void start_copies(const RowTiles<C>& row, std::int32_t tile_begin,
-                                               std::int32_t tiles) {
-    if (thread_ == 0) shared_.item = {row, tile_begin, tile_begin + tiles};
-    named_barrier<C::kComputeThreads>();
-    copier_.start(params_, shared_, thread_, ring_.stage);
   }
 
   // Shared memory is free: the item before, if any, ended with a barrier.
@@ -137,57 +115,29 @@ class SplitItem {
 
   // tile_idx counts from the item's first tile.
   __device__ __forceinline__ void score(std::int32_t tile_idx, const RingPosition<C>& at) {
-    if constexpr (C::kHasLoaders) {
-      mbarrier_wait(shared_address(&shared_.full[at.stage]), at.parity);
-      score_tile<C>(shared_, query_, at.stage, tile_idx, slice_, group_, warp_, lane());
-    } else {
-      score_tile_by_parts<C>(shared_, query_, at.stage, tile_idx, slice_, first_frag_ / C::kWarpHeadFrags,
-                             lane());
-    }
+    mbarrier_wait(shared_address(&shared_.full[at.stage]), at.parity);
+    score_tile<C>(shared_, query_, at.stage, tile_idx, slice_, group_, warp_, lane());
   }
 
   __device__ __forceinline__ void run_tiles(std::int32_t tiles) {
     for (std::int32_t tile_idx = 0; tile_idx < tiles; ++tile_idx) {
       const int stage = ring_.stage;
       const bool exceeded = weigh(stage, tile_idx);
-      if constexpr (!C::kHasLoaders) {
-        // Into the stage of the tile before this one.
-        copier_.copy_ahead(params_, shared_, thread_, tile_idx, stage == 0 ? C::kStages - 1 : stage - 1);
-        copier_.wait();
-      }
       ring_.advance();
-      if constexpr (C::kRecompute == 2) forget_thread();
-      if (C::kScoreBuffers == 2 && tile_idx + 1 < tiles) score(tile_idx + 1, ring_);
+      if constexpr (C::kRecompute == 2) thread_ = forget(thread_);
+      if (tile_idx + 1 < tiles) score(tile_idx + 1, ring_);
       if (named_barrier_or<C::kComputeThreads>(exceeded)) raise_references(stage, tile_idx);
 #pragma unroll
       for (int h = 0; h < SoftmaxThread<C>::kHeadsHere; ++h) softmax_.sum[h] += softmax_.tile_sum[h];
-      add(stage, tile_idx);
-      if constexpr (C::kHasLoaders) mbarrier_arrive(shared_address(&shared_.empty[stage]));
-      if constexpr (C::kRecompute >= 1) forget_thread();
-      if constexpr (C::kScoreBuffers == 1) {
-        if (tile_idx + 1 < tiles) score(tile_idx + 1, ring_);
-        named_barrier<C::kComputeThreads>();
+      if (slice_ < C::kFp8Slices) {
+        const SliceUnits units = shared_.units[stage][slice_];
+        unit_ = units.unit;
+        if (units.o_factor != 1.0F) multiply_output<C>(o_, units.o_factor);
       }
+      add_values<C>(o_, shared_, stage, tile_idx, slice_, group_, lane());
+      mbarrier_arrive(shared_address(&shared_.empty[stage]));
+      if constexpr (C::kRecompute >= 1) thread_ = forget(thread_);
     }
-  }
-
-  __device__ __forceinline__ void add(int stage, int tile_idx) {
-    std::uint32_t own_scales = 0;
-    if (slice_ < C::kFp8Slices) {
-      SliceUnits units;
-      if constexpr (C::kHasLoaders) {
-        units = shared_.units[stage][slice_];
-      } else {
-        const float scale = own_token_scale<C>(shared_, stage, slice_, lane());
-        const auto biased = static_cast<int>((__float_as_uint(scale) >> 23) & 0xFFU);
-        follow(exponent_, __reduce_max_sync(~0U, biased), tile_idx == 0);
-        own_scales = own_value_scales(scale, exponent_.biased);
-        units = exponent_.units;
-      }
-      unit_ = units.unit;
-      if (units.o_factor != 1.0F) multiply_output<C>(o_, units.o_factor);
-    }
-    add_values<C>(o_, shared_, stage, tile_idx, slice_, group_, first_frag_, own_scales, lane());
   }
 
   __device__ __forceinline__ bool weigh(int stage, int tile_idx) {
@@ -207,8 +157,8 @@ class SplitItem {
     find_tile_max<C>(shared_, place, x);
     named_barrier<C::kComputeThreads>();
 #pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; ++n) {
-      const int head = (first_frag_ + n) * 8 + lane() % 4 * 2;
+    for (int n = 0; n < C::kHeadFrags; ++n) {
+      const int head = n * 8 + lane() % 4 * 2;
       multiply_heads<C>(o_, n, raised_reference<C>(shared_, head).factor,
                         raised_reference<C>(shared_, head + 1).factor);
     }
@@ -237,7 +187,7 @@ class SplitItem {
     named_barrier<C::kComputeThreads>();
     finish_heads<C>(shared_, params_.output, place.item, place.request, first_head, thread_);
     named_barrier<C::kComputeThreads>();
-    store_output<C>(o_, shared_, params_.output, place.item, place.request, first_head, first_frag_, unit_,
+    store_output<C>(o_, shared_, params_.output, place.item, place.request, first_head, unit_,
                     slice_ * kSliceDims + group_ * C::kWarpDims, lane());
     named_barrier<C::kComputeThreads>();
   }
@@ -270,9 +220,6 @@ class SplitItem {
   int warp_;
   int slice_;
   int group_;
-  int first_frag_;  // of the heads, this warp's
-  std::conditional_t<C::kHasLoaders, Nothing, TileCopier<C>> copier_;
-  ValueExponent exponent_;
   SoftmaxThread<C> softmax_;
   QueryFragments<C> query_;
   OutputAccumulators<C> o_ = {};
@@ -312,17 +259,15 @@ __device__ __forceinline__ void compute_items(const SplitParams& params, SplitSh
 template <class C>
 __device__ __forceinline__ void run_split(const SplitParams& params, SplitShared<C>& shared) {
   allow_next_grid();
-  if constexpr (C::kHasLoaders) init_barriers<C>(shared);
+  init_barriers<C>(shared);
   wait_for_prior_grids();
   // The same in all lanes, so that the compiler knows branches on it to be uniform.
   const int warp = __shfl_sync(~0U, static_cast<int>(threadIdx.x) / 32, 0);
-  if constexpr (C::kHasLoaders) {
-    if (warp >= C::kComputeWarps) {
-      load_items<C>(params, shared, warp - C::kComputeWarps);
-      return;
-    }
+  if (warp >= C::kComputeWarps) {
+    load_items<C>(params, shared, warp - C::kComputeWarps);
+  } else {
+    compute_items<C>(params, shared, warp);
   }
-  compute_items<C>(params, shared, warp);
 }
 
 template <class C>

@@ -10,16 +10,10 @@ template <int kHeads, int kTile, int kStages, int kCtas, bool kQInRegs, int kGro
 using Dsv4 = SplitConfig<KvFormat::fp8_tile64_rope_bf16_footer, 512, kHeads, kTile, kStages, kCtas, kQInRegs,
                          kGroups, kRecompute>;
 
-// 64 heads, half of them a warp's.
-template <int kStages, int kRecompute>
-using Dsv4H64 = SplitConfig<KvFormat::fp8_tile64_rope_bf16_footer, 512, 64, 32, kStages, 1, false, 1,
-                            kRecompute, false, 2>;
-
 }  // namespace
 
 std::span<const SplitKernel> split_mma_dsv4_kernels() {
   static const SplitKernel kernels[] = {
-      split_mma_instance<Dsv4H64<4, 1>>("mma_dsv4_h64"),
       split_mma_instance<Dsv4<32, 32, 4, 1, false, 1, 0>>("mma_dsv4_h32"),
       split_mma_instance_with_clusters<Dsv4<16, 32, 5, 1, true, 2, 0>>("mma_dsv4_h16_w16"),
       split_mma_instance_with_clusters<Dsv4<16, 32, 3, 2, true, 1, 1>>("mma_dsv4_h16"),

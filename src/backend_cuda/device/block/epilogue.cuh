@@ -93,14 +93,14 @@ __device__ __forceinline__ void store_fp32(float* to, const float (&dims)[kDims]
 template <class C>
 __device__ __forceinline__ void store_output(const OutputAccumulators<C>& o, const SplitShared<C>& shared,
                                              const OutputParams& params, const PlanItem& item,
-                                             Quotient request, int first_head, int first_frag, float unit,
-                                             int first_dim, int lane) {
+                                             Quotient request, int first_head, float unit, int first_dim,
+                                             int lane) {
   const int dim = first_dim + lane / 4 * 2 * C::kDimFrags;
 #pragma unroll
-  for (int n = 0; n < C::kWarpHeadFrags; ++n) {
+  for (int n = 0; n < C::kHeadFrags; ++n) {
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
-      const int head_here = (first_frag + n) * 8 + lane % 4 * 2 + c;
+      const int head_here = n * 8 + lane % 4 * 2 + c;
       const int head = first_head + head_here;
       if (head >= params.num_heads) continue;
       const float factor = shared.factor[head_here];

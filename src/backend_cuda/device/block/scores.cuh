@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "backend_cuda/device/block/split_config.cuh"
-#include "backend_cuda/device/block/token_scales.cuh"
 #include "backend_cuda/device/ptx/convert.cuh"
 #include "backend_cuda/device/ptx/mma.cuh"
 
@@ -18,9 +17,9 @@ namespace wavefill::cuda {
 // wrote a fragment reads it back.
 template <class C>
 struct QueryFragments {
-  static constexpr int kInRegs = C::kQInRegs ? C::kWarpHeadFrags : 1;
+  static constexpr int kInRegs = C::kQInRegs ? C::kHeadFrags : 1;
   uint2 regs[C::kKSteps][kInRegs];
-  std::uint32_t tail[C::kHasTail ? C::kWarpHeadFrags : 1];
+  std::uint32_t tail[C::kHasTail ? C::kHeadFrags : 1];
 };
 
 __device__ __forceinline__ std::uint32_t query_word_to_f16(std::uint32_t word) {
@@ -55,9 +54,9 @@ __device__ __forceinline__ void load_query(QueryFragments<C>& query, SplitShared
                                            const std::uint16_t* heads, std::int64_t stride_head,
                                            int num_heads, int slice, int warp, int lane) {
   // Without registers to fill there is no need to unroll, which would hold all heads at once.
-  constexpr int kUnroll = C::kQInRegs ? C::kWarpHeadFrags : 1;
+  constexpr int kUnroll = C::kQInRegs ? C::kHeadFrags : 1;
 #pragma unroll kUnroll
-  for (int n = 0; n < C::kWarpHeadFrags; ++n) {
+  for (int n = 0; n < C::kHeadFrags; ++n) {
     const int head = n * 8 + lane / 4;
     uint2 fragments[C::kKSteps];
     load_query_head<C>(fragments, heads + head * stride_head, head < num_heads, slice, lane);
@@ -67,14 +66,14 @@ __device__ __forceinline__ void load_query(QueryFragments<C>& query, SplitShared
         query.regs[j][n] = fragments[j];
       } else {
         auto* parked = reinterpret_cast<uint2*>(
-            shared.query + ((warp * C::kKSteps + j) * (C::kWarpHeadFrags / 2) + n / 2) * 32 + lane);
+            shared.query + ((warp * C::kKSteps + j) * (C::kHeadFrags / 2) + n / 2) * 32 + lane);
         parked[n % 2] = fragments[j];
       }
     }
   }
   if constexpr (C::kHasTail) {
 #pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; ++n) {
+    for (int n = 0; n < C::kHeadFrags; ++n) {
       const int head = n * 8 + lane / 4;
       const std::uint16_t* dims = heads + head * stride_head + kValueDim + slice * 8 + lane % 4 * 2;
       query.tail[n] = head < num_heads ? *reinterpret_cast<const std::uint32_t*>(dims) : 0U;
@@ -83,16 +82,15 @@ __device__ __forceinline__ void load_query(QueryFragments<C>& query, SplitShared
 }
 
 template <class C>
-__device__ __forceinline__ void query_step(uint2 (&b)[C::kWarpHeadFrags], const QueryFragments<C>& query,
+__device__ __forceinline__ void query_step(uint2 (&b)[C::kHeadFrags], const QueryFragments<C>& query,
                                            const SplitShared<C>& shared, int j, int warp, int lane) {
   if constexpr (C::kQInRegs) {
 #pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; ++n) b[n] = query.regs[j][n];
+    for (int n = 0; n < C::kHeadFrags; ++n) b[n] = query.regs[j][n];
   } else {
 #pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; n += 2) {
-      const uint4 pair =
-          shared.query[((warp * C::kKSteps + j) * (C::kWarpHeadFrags / 2) + n / 2) * 32 + lane];
+    for (int n = 0; n < C::kHeadFrags; n += 2) {
+      const uint4 pair = shared.query[((warp * C::kKSteps + j) * (C::kHeadFrags / 2) + n / 2) * 32 + lane];
       b[n] = make_uint2(pair.x, pair.y);
       b[n + 1] = make_uint2(pair.z, pair.w);
     }
@@ -100,7 +98,7 @@ __device__ __forceinline__ void query_step(uint2 (&b)[C::kWarpHeadFrags], const 
 }
 
 template <class C>
-using ScoreAccumulators = float[C::kFragsAtOnce][C::kWarpHeadFrags][4];
+using ScoreAccumulators = float[C::kTokenFrags][C::kHeadFrags][4];
 
 __device__ __forceinline__ std::uint32_t word_of(const uint4& chunk, int i) {
   return i == 0 ? chunk.x : i == 1 ? chunk.y : i == 2 ? chunk.z : chunk.w;
@@ -114,32 +112,32 @@ __device__ __forceinline__ void score_fp8_slice(ScoreAccumulators<C>& acc, const
                                                 const float* scales, int warp, int lane) {
   const int g = lane / 4;
   const int chunk = (lane % 4) ^ swizzle_fp8(g);
-  uint4 raw[C::kFragsAtOnce][2];
+  uint4 raw[C::kTokenFrags][2];
 #pragma unroll
-  for (int m = 0; m < C::kFragsAtOnce; ++m) {
+  for (int m = 0; m < C::kTokenFrags; ++m) {
     raw[m][0] = *reinterpret_cast<const uint4*>(slice + (m * 16 + g) * kSliceDims + chunk * 16);
     raw[m][1] = *reinterpret_cast<const uint4*>(slice + (m * 16 + g + 8) * kSliceDims + chunk * 16);
   }
 #pragma unroll
   for (int j = 0; j < C::kKSteps; ++j) {
-    uint2 b[C::kWarpHeadFrags];
+    uint2 b[C::kHeadFrags];
     query_step<C>(b, query, shared, j, warp, lane);
 #pragma unroll
-    for (int m = 0; m < C::kFragsAtOnce; ++m) {
+    for (int m = 0; m < C::kTokenFrags; ++m) {
       const std::uint32_t low = word_of(raw[m][0], j);
       const std::uint32_t high = word_of(raw[m][1], j);
       const std::uint32_t a[4] = {e4m3x2_to_f16x2(low), e4m3x2_to_f16x2(high), e4m3x2_to_f16x2(low >> 16),
                                   e4m3x2_to_f16x2(high >> 16)};
 #pragma unroll
-      for (int n = 0; n < C::kWarpHeadFrags; ++n) mma_f16_k16(acc[m][n], a, b[n].x, b[n].y);
+      for (int n = 0; n < C::kHeadFrags; ++n) mma_f16_k16(acc[m][n], a, b[n].x, b[n].y);
     }
   }
 #pragma unroll
-  for (int m = 0; m < C::kFragsAtOnce; ++m) {
+  for (int m = 0; m < C::kTokenFrags; ++m) {
     const float scale_low = scales[m * 16 + g];
     const float scale_high = scales[m * 16 + g + 8];
 #pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; ++n) {
+    for (int n = 0; n < C::kHeadFrags; ++n) {
       acc[m][n][0] *= scale_low;
       acc[m][n][1] *= scale_low;
       acc[m][n][2] *= scale_high;
@@ -159,17 +157,17 @@ __device__ __forceinline__ void score_bf16_slice(ScoreAccumulators<C>& acc, cons
   for (int half = 0; half < 2; ++half) {
     const int chunk = (2 * t + half) ^ swizzle_bf16(g);
 #pragma unroll
-    for (int m = 0; m < C::kFragsAtOnce; ++m) {
+    for (int m = 0; m < C::kTokenFrags; ++m) {
       const uint4 low = *reinterpret_cast<const uint4*>(slice + ((m * 16 + g) * 8 + chunk) * 16);
       const uint4 high = *reinterpret_cast<const uint4*>(slice + ((m * 16 + g + 8) * 8 + chunk) * 16);
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        uint2 b[C::kWarpHeadFrags];
+        uint2 b[C::kHeadFrags];
         query_step<C>(b, query, shared, 2 * half + i, warp, lane);
         const std::uint32_t a[4] = {word_of(low, 2 * i), word_of(high, 2 * i), word_of(low, 2 * i + 1),
                                     word_of(high, 2 * i + 1)};
 #pragma unroll
-        for (int n = 0; n < C::kWarpHeadFrags; ++n) mma_bf16_k16(acc[m][n], a, b[n].x, b[n].y);
+        for (int n = 0; n < C::kHeadFrags; ++n) mma_bf16_k16(acc[m][n], a, b[n].x, b[n].y);
       }
     }
   }
@@ -181,27 +179,11 @@ __device__ __forceinline__ void score_tail(ScoreAccumulators<C>& acc, const Quer
                                            const std::byte* tail, int lane) {
   const auto* words = reinterpret_cast<const std::uint32_t*>(tail) + lane;  // [token][4]: lane = 4 g + t
 #pragma unroll
-  for (int m = 0; m < C::kFragsAtOnce; ++m) {
+  for (int m = 0; m < C::kTokenFrags; ++m) {
     const std::uint32_t low = words[m * 64];
     const std::uint32_t high = words[m * 64 + 32];
 #pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; ++n) mma_bf16_k8(acc[m][n], low, high, query.tail[n]);
-  }
-}
-
-// Publishes the partial sums of fragments of tokens and heads.
-template <class C>
-__device__ __forceinline__ void store_scores(SplitShared<C>& shared, const ScoreAccumulators<C>& acc,
-                                             int tile_idx, int slice, int token_frag, int head_frag,
-                                             int lane) {
-  auto* out = reinterpret_cast<float4*>(shared.scores[tile_idx % C::kScoreBuffers][slice]) +
-              (token_frag * C::kHeadFrags + head_frag) * 32 + lane;
-#pragma unroll
-  for (int m = 0; m < C::kFragsAtOnce; ++m) {
-#pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; ++n) {
-      out[(m * C::kHeadFrags + n) * 32] = make_float4(acc[m][n][0], acc[m][n][1], acc[m][n][2], acc[m][n][3]);
-    }
+    for (int n = 0; n < C::kHeadFrags; ++n) mma_bf16_k8(acc[m][n], low, high, query.tail[n]);
   }
 }
 
@@ -223,98 +205,14 @@ __device__ __forceinline__ void score_tile(SplitShared<C>& shared, const QueryFr
     score_tail<C>(acc, query, shared.ring[stage] + C::tail_stage_offset(slice) + first_token * C::kTailBytes,
                   lane);
   }
-  store_scores<C>(shared, acc, tile_idx, slice, group * C::kTokenFrags, 0, lane);
-}
-
-// 16 tokens of a slice as A operands of all k steps, in the order of k that Q has.
-template <class C>
-using TokenFragments = std::uint32_t[C::kKSteps][4];
-
-template <class C>
-__device__ __forceinline__ void load_fp8_tokens(TokenFragments<C>& a, const std::byte* tokens, int lane) {
-  const int g = lane / 4;
-  const std::byte* from = tokens + g * kSliceDims + ((lane % 4) ^ swizzle_fp8(g)) * 16;
-  const uint4 low = *reinterpret_cast<const uint4*>(from);
-  const uint4 high = *reinterpret_cast<const uint4*>(from + 8 * kSliceDims);
+  auto* out = reinterpret_cast<float4*>(shared.scores[tile_idx & 1][slice]) +
+              group * C::kTokenFrags * C::kHeadFrags * 32 + lane;
 #pragma unroll
-  for (int j = 0; j < C::kKSteps; ++j) {
-    a[j][0] = e4m3x2_to_f16x2(word_of(low, j));
-    a[j][1] = e4m3x2_to_f16x2(word_of(high, j));
-    a[j][2] = e4m3x2_to_f16x2(word_of(low, j) >> 16);
-    a[j][3] = e4m3x2_to_f16x2(word_of(high, j) >> 16);
-  }
-}
-
-template <class C>
-__device__ __forceinline__ void load_bf16_tokens(TokenFragments<C>& a, const std::byte* tokens, int lane) {
-  const int g = lane / 4;
+  for (int m = 0; m < C::kTokenFrags; ++m) {
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const std::byte* from = tokens + (g * 8 + ((2 * (lane % 4) + half) ^ swizzle_bf16(g))) * 16;
-    const uint4 low = *reinterpret_cast<const uint4*>(from);
-    const uint4 high = *reinterpret_cast<const uint4*>(from + 8 * kSliceDims * 2);
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      a[2 * half + i][0] = word_of(low, 2 * i);
-      a[2 * half + i][1] = word_of(high, 2 * i);
-      a[2 * half + i][2] = word_of(low, 2 * i + 1);
-      a[2 * half + i][3] = word_of(high, 2 * i + 1);
+    for (int n = 0; n < C::kHeadFrags; ++n) {
+      out[(m * C::kHeadFrags + n) * 32] = make_float4(acc[m][n][0], acc[m][n][1], acc[m][n][2], acc[m][n][3]);
     }
-  }
-}
-
-// The scores of 16 tokens and all heads, a part of the heads after another.
-template <class C, bool kIsFp8>
-__device__ __forceinline__ void score_parts(SplitShared<C>& shared, const QueryFragments<C>& query,
-                                            const TokenFragments<C>& a, float scale_low, float scale_high,
-                                            int tile_idx, int slice, int frag, int lane) {
-#pragma unroll 1
-  for (int part = 0; part < C::kHeadGroups; ++part) {
-    ScoreAccumulators<C> acc = {};
-#pragma unroll
-    for (int j = 0; j < C::kKSteps; ++j) {
-      uint2 b[C::kWarpHeadFrags];
-      query_step<C>(b, query, shared, j, part * kSlices + slice, lane);
-#pragma unroll
-      for (int n = 0; n < C::kWarpHeadFrags; ++n) {
-        if constexpr (kIsFp8) {
-          mma_f16_k16(acc[0][n], a[j], b[n].x, b[n].y);
-        } else {
-          mma_bf16_k16(acc[0][n], a[j], b[n].x, b[n].y);
-        }
-      }
-    }
-    if constexpr (kIsFp8) {
-#pragma unroll
-      for (int n = 0; n < C::kWarpHeadFrags; ++n) {
-        acc[0][n][0] *= scale_low;
-        acc[0][n][1] *= scale_low;
-        acc[0][n][2] *= scale_high;
-        acc[0][n][3] *= scale_high;
-      }
-    }
-    store_scores<C>(shared, acc, tile_idx, slice, frag, part * C::kWarpHeadFrags, lane);
-  }
-}
-
-// The same as score_tile() where the warps of a slice share its heads: for scores they share the tile's
-// tokens instead, so that each token is converted once. Precondition: all warps have parked their heads' part
-// of Q.
-template <class C>
-__device__ __forceinline__ void score_tile_by_parts(SplitShared<C>& shared, const QueryFragments<C>& query,
-                                                    int stage, int tile_idx, int slice, int frag, int lane) {
-  static_assert(C::kTileFrags == C::kHeadGroups && C::kGroups == 1 && !C::kQInRegs);
-  const std::byte* tokens = shared.ring[stage] + C::stage_offset(slice);
-  TokenFragments<C> a;
-  if (slice < C::kFp8Slices) {
-    load_fp8_tokens<C>(a, tokens + frag * 16 * kSliceDims, lane);
-    const float scale = own_token_scale<C>(shared, stage, slice, lane) / kQueryScale;
-    const float scale_low = __shfl_sync(~0U, scale, frag * 16 + lane / 4);
-    const float scale_high = __shfl_sync(~0U, scale, frag * 16 + lane / 4 + 8);
-    score_parts<C, true>(shared, query, a, scale_low, scale_high, tile_idx, slice, frag, lane);
-  } else {
-    load_bf16_tokens<C>(a, tokens + frag * 16 * kSliceDims * 2, lane);
-    score_parts<C, false>(shared, query, a, 1.0F, 1.0F, tile_idx, slice, frag, lane);
   }
 }
 

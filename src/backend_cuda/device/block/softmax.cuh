@@ -41,10 +41,8 @@ struct SoftmaxPlace {
     return first + pass * C::kComputeThreads * kVector;
   }
   __device__ __forceinline__ int token(int pass, int i) const {
-    // The rest of the address does not depend on i, but that takes registers that only some instances have.
-    constexpr bool kIsApart = kVector == 4 && !C::kHasLoaders;
-    const int at = offset(pass) + (kIsApart ? 0 : i);
-    return at / 128 / C::kHeadFrags * 16 + (kIsApart ? i / 2 : at % 4 / 2) * 8 + at % 128 / 16;
+    const int at = offset(pass) + i;
+    return at / 128 / C::kHeadFrags * 16 + at % 4 / 2 * 8 + at % 128 / 16;
   }
 };
 
@@ -67,7 +65,7 @@ __device__ __forceinline__ void read_scores(float (&x)[SoftmaxPlace<C>::kCount],
     float total[Place::kVector] = {};
 #pragma unroll
     for (int w = 0; w < kSlices; ++w) {
-      const float* part = shared.scores[tile_idx % C::kScoreBuffers][w] + place.offset(pass);
+      const float* part = shared.scores[tile_idx & 1][w] + place.offset(pass);
       if constexpr (Place::kVector == 4) {
         const float4 v = *reinterpret_cast<const float4*>(part);
         total[0] += v.x;
@@ -97,7 +95,7 @@ __device__ __forceinline__ bool write_weights(SplitShared<C>& shared, const Soft
                                               SoftmaxThread<C>& thread,
                                               const float (&x)[SoftmaxPlace<C>::kCount], int tile_idx) {
   using Place = SoftmaxPlace<C>;
-  std::uint16_t* p = shared.p[tile_idx % C::kScoreBuffers];
+  std::uint16_t* p = shared.p[tile_idx & 1];
   bool exceeded = false;
 #pragma unroll
   for (int h = 0; h < Place::kHeadsHere; ++h) thread.tile_sum[h] = 0.0F;

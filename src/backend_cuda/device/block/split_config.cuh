@@ -2,11 +2,9 @@
 //
 // The 512 dims of a value are 8 *slices* of 64. Slice s of every token's scores and values is the work of
 // warp s, or of kGroups warps that share it: for scores each takes a part of the tile's tokens, for values a
-// part of the slice's dims. Or kHeadGroups warps share it, each with a part of the heads. A slice never
-// crosses a scale's group, so one scale a token serves a warp; its part of Q can stay in registers, and its
-// part of O is done when the item is. What crosses warps are the 8 partial sums of each score and the weights
-// P that come of them. More warps look tokens up and copy them, but where all registers of an SM are the
-// compute warps': these copy for themselves there.
+// part of the slice's dims. A slice never crosses a scale's group, so one scale a token serves a warp; its
+// part of Q can stay in registers, and its part of O is done when the item is. What crosses warps are the 8
+// partial sums of each score and the weights P that come of them. More warps look tokens up and copy them.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -14,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend_cuda/device/block/work_items.cuh"
 #include "kv/byte_map.h"
 #include "wavefill/kv_format.h"
 
@@ -26,13 +23,12 @@ inline constexpr int kSliceDims = kValueDim / kSlices;
 inline constexpr float kQueryScale = 0.0625F;
 
 template <KvFormat kKvFormat, int kDqk, int kHeadTile, int kKvTile, int kRingStages, int kCtasPerSm,
-          bool kQueryInRegisters, int kWarpsOfSlice, int kRecomputeAddresses, bool kCluster = false,
-          int kPartsOfHeads = 1>
+          bool kQueryInRegisters, int kWarpsOfSlice, int kRecomputeAddresses, bool kCluster = false>
 struct SplitConfig {
   // A CTA has one split of its row, and the splits of a row, a cluster, merge among themselves.
   static constexpr bool kRowIsCluster = kCluster;
   using OfClusters = SplitConfig<kKvFormat, kDqk, kHeadTile, kKvTile, kRingStages, kCtasPerSm,
-                                 kQueryInRegisters, kWarpsOfSlice, kRecomputeAddresses, true, kPartsOfHeads>;
+                                 kQueryInRegisters, kWarpsOfSlice, kRecomputeAddresses, true>;
 
   static constexpr KvFormat kFormat = kKvFormat;
   static constexpr int kDims = kDqk;
@@ -43,27 +39,22 @@ struct SplitConfig {
   static constexpr bool kQInRegs = kQueryInRegisters;
 
   static constexpr int kGroups = kWarpsOfSlice;
-  static constexpr int kHeadGroups = kPartsOfHeads;
-  static constexpr int kComputeWarps = kSlices * kGroups * kHeadGroups;
+  static constexpr int kComputeWarps = kSlices * kGroups;
   static constexpr int kComputeThreads = 32 * kComputeWarps;
-  // 16 warps with 128 registers each leave none for others.
-  static constexpr bool kHasLoaders = kHeadGroups == 1;
   // Registers are given to warps by fours, so loader warps up to the next multiple of four an SM are free.
-  static constexpr int kLoaderWarps = !kHasLoaders ? 0 : kMinCtas == 1 ? 4 : 2;
+  static constexpr int kLoaderWarps = kMinCtas == 1 ? 4 : 2;
   static constexpr int kThreads = kComputeThreads + 32 * kLoaderWarps;
 
   // How often in a tile addresses that follow from the lane are formed again (0, 1, 2). Each time costs some
   // 5 % of the tile; it is for instances that would spill otherwise.
   static constexpr int kRecompute = kRecomputeAddresses;
 
-  static constexpr int kHeadFrags = kHeads / 8;                    // 8 heads: an n of both products
-  static constexpr int kWarpHeadFrags = kHeadFrags / kHeadGroups;  // of them, a warp's
-  static constexpr int kTileFrags = kTile / 16;                    // 16 tokens: a k of values
-  static constexpr int kTokenFrags = kTileFrags / kGroups;         // of them, each an m of scores, a warp's
-  static constexpr int kFragsAtOnce = kHasLoaders ? kTokenFrags : 1;  // whose scores fit into registers
-  static constexpr int kKSteps = kSliceDims / 16;                     // k of scores
-  static constexpr int kWarpDims = kSliceDims / kGroups;              // of values, a warp's
-  static constexpr int kDimFrags = kWarpDims / 16;                    // m of values
+  static constexpr int kHeadFrags = kHeads / 8;             // 8 heads: an n of both products
+  static constexpr int kTileFrags = kTile / 16;             // 16 tokens: a k of values
+  static constexpr int kTokenFrags = kTileFrags / kGroups;  // of them, each an m of scores, a warp's
+  static constexpr int kKSteps = kSliceDims / 16;           // k of scores
+  static constexpr int kWarpDims = kSliceDims / kGroups;    // of values, a warp's
+  static constexpr int kDimFrags = kWarpDims / 16;          // m of values
 
   static constexpr ByteMap kMap = kFormat == KvFormat::fp8_tile64_rope_bf16_footer    ? kFp8Tile64FooterMap
                                   : kFormat == KvFormat::fp8_tile128_rope_bf16_inline ? kFp8Tile128InlineMap
@@ -74,8 +65,6 @@ struct SplitConfig {
   static constexpr bool kHasTail = kDims > kValueDim;
   static constexpr int kTailBytes = kHasTail ? 16 : 0;
   static constexpr bool kFooterScales = kMap.scale_place == ScalePlace::footer;
-  // With one buffer of scores a step has two barriers, and softmax runs alone between them.
-  static constexpr int kScoreBuffers = kHasLoaders ? 2 : 1;
   static constexpr bool kP16IsBf16 = !kHasFp8;  // P is fp16 where values are e4m3 (exact in fp16), else bf16
 
   static constexpr int kStageBytes =
@@ -85,8 +74,7 @@ struct SplitConfig {
   static_assert(kFp8Slices * kSliceDims == kMap.fp8_dims && kFp8Slices <= kSlices);
   static_assert(!kHasFp8 || kMap.scale_tile_dims % kSliceDims == 0, "a slice has one scale");
   static_assert(kStages >= 3, "one tile is used for values while the next is scored and another is copied");
-  static_assert(kQInRegs || kWarpHeadFrags % 2 == 0, "parked fragments lie in pairs");
-  static_assert(kHasLoaders || (kGroups == 1 && !kRowIsCluster && kFooterScales && !kHasTail));
+  static_assert(kQInRegs || kHeadFrags % 2 == 0, "parked fragments lie in pairs");
   static_assert(kTile == 16 || kTile == 32, "one lane a token");
   static_assert(kTileFrags % kGroups == 0, "a warp scores whole fragments");
   static_assert(kHeads % 8 == 0 && kHeads <= 64 && kTile * kHeads >= kComputeThreads);
@@ -113,39 +101,20 @@ struct SliceUnits {
   float unit;      // of O from then on: 2^exponent
 };
 
-// Which tokens an item has.
 template <class C>
-struct ItemTiles {
-  RowTiles<C> row;
-  std::int32_t tile_begin;
-  std::int32_t tile_end;
-};
-
-// What compute warps share that copy for themselves.
-template <class C, bool kHasLoaders>
-struct CopiedTiles {};
-template <class C>
-struct alignas(128) CopiedTiles<C, false> {
-  uint2 cached_scales[C::kStages][C::kTile];
-  ItemTiles<C> item;
-};
-
-template <class C>
-struct alignas(128) SplitShared : CopiedTiles<C, C::kHasLoaders> {
-  static constexpr int kScaleTokens = C::kHasFp8 && C::kHasLoaders ? C::kTile : 1;
-  static constexpr int kScaleStages = C::kHasLoaders ? C::kStages : 1;
+struct alignas(128) SplitShared {
+  static constexpr int kScaleTokens = C::kHasFp8 ? C::kTile : 1;
   static constexpr int kQueryWords =
-      C::kQInRegs ? 1 : C::kComputeWarps * C::kKSteps * (C::kWarpHeadFrags / 2) * 32;
+      C::kQInRegs ? 1 : C::kComputeWarps * C::kKSteps * (C::kHeadFrags / 2) * 32;
 
-  alignas(128) std::byte ring[C::kStages][C::kStageBytes];
-  float scores[C::kScoreBuffers][kSlices]
-              [C::kTile * C::kHeads];  // partial sums as accumulators lie: [fragment][lane][4]
-  uint4 query[kQueryWords];            // B fragments as lanes hold them, two head fragments each
-  std::uint16_t p[C::kScoreBuffers][C::kTile * C::kHeads];  // [token position][head], see p_offset()
-  float token_scale[kScaleStages][kSlices][kScaleTokens];   // 2^4 times the scale, for scores
-  __half value_scale[kScaleStages][kSlices]
+  std::byte ring[C::kStages][C::kStageBytes];
+  float scores[2][kSlices][C::kTile * C::kHeads];  // partial sums as accumulators lie: [fragment][lane][4]
+  uint4 query[kQueryWords];                        // B fragments as lanes hold them, two head fragments each
+  std::uint16_t p[2][C::kTile * C::kHeads];        // [token position][head], see p_offset()
+  float token_scale[C::kStages][kSlices][kScaleTokens];  // 2^4 times the scale, for scores
+  __half value_scale[C::kStages][kSlices]
                     [kScaleTokens];  // the scale over 2^exponent, for values, by position
-  SliceUnits units[kScaleStages][C::kHasFp8 ? kSlices : 1];
+  SliceUnits units[C::kStages][C::kHasFp8 ? kSlices : 1];
   std::uint64_t full[C::kStages];            // mbarriers: a tile has landed,
   std::uint64_t empty[C::kStages];           // and: all warps have done with it
   std::uint8_t valid[C::kStages][C::kTile];  // whether there is a token

@@ -50,46 +50,28 @@ struct CachedScales {
   }
 };
 
-// The scale of token `lane` of a tile that compute warps copied for themselves.
-template <class C>
-__device__ __forceinline__ float own_token_scale(const SplitShared<C>& shared, int stage, int slice,
-                                                 int lane) {
-  const uint2 cached = shared.cached_scales[stage][lane];
-  CachedScales<C> scales;
-  scales.words[0] = cached.x;
-  scales.words[1] = cached.y;
-  return scales.of_slice(slice);
-}
-
-// What an item's values of a slice are relative to; the same in all lanes.
-struct ValueExponent {
-  int biased = 0;
-  SliceUnits units;
-};
-
-// Of a loader warp's slices.
+// What an item's values are relative to, per slice of a loader warp's; the same in all lanes.
 template <class C>
 struct ValueExponents {
   // Loader l has slices l, l + kLoaderWarps, ...
   static constexpr int kSlicesHere = (C::kFp8Slices + C::kLoaderWarps - 1) / C::kLoaderWarps;
-  ValueExponent slices[C::kHasFp8 ? kSlicesHere : 1];
+
+  struct Slice {
+    int biased = 0;
+    SliceUnits units;
+  };
+  Slice slices[C::kHasFp8 ? kSlicesHere : 1];
 };
 
 // Follows the largest scale of a tile, biased exponent `largest`.
-__device__ __forceinline__ void follow(ValueExponent& slice, int largest, bool is_first) {
+template <class C>
+__device__ __forceinline__ void follow(typename ValueExponents<C>::Slice& slice, int largest, bool is_first) {
   slice.units.o_factor = 1.0F;
   if (!is_first && largest <= slice.biased + kExponentRoom) return;
   const int next = max(largest - kExponentStart, 0);
   if (!is_first) slice.units.o_factor = power_of_two(slice.biased - next);
   slice.biased = next;
   slice.units.unit = exp2f(static_cast<float>(next - kExponentBias));
-}
-
-// The scales for values of tokens `lane` and `lane` + 4, from all lanes' token scales.
-__device__ __forceinline__ std::uint32_t own_value_scales(float scale, int biased_exponent) {
-  const __half relative = __float2half_rn(scale * power_of_two(kExponentBias - biased_exponent));
-  const std::uint32_t bits = __half_as_ushort(relative);
-  return bits | __shfl_down_sync(~0U, bits, 4) << 16;
 }
 
 // Publishes loader warp `loader`'s part of the scales of a tile. Lane i < kTile holds those of token i; zeros
@@ -106,7 +88,7 @@ __device__ __forceinline__ void publish_scales(SplitShared<C>& shared, const Cac
     const float scale = scales.of_slice(slice);
     const auto biased = static_cast<int>((__float_as_uint(scale) >> 23) & 0xFFU);
     auto& relative_to = exponents.slices[i];
-    follow(relative_to, __reduce_max_sync(~0U, is_token ? biased : 0), is_first);
+    follow<C>(relative_to, __reduce_max_sync(~0U, is_token ? biased : 0), is_first);
     if (is_token) {
       shared.token_scale[stage][slice][lane] = scale / kQueryScale;
       shared.value_scale[stage][slice][token_position(lane)] =

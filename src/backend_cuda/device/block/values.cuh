@@ -15,20 +15,20 @@
 namespace wavefill::cuda {
 
 template <class C>
-using OutputAccumulators = float[C::kDimFrags][C::kWarpHeadFrags][4];
+using OutputAccumulators = float[C::kDimFrags][C::kHeadFrags][4];
 
 // P of 16 tokens as B fragments.
 template <class C>
-__device__ __forceinline__ void load_weights(std::uint32_t (&b)[C::kWarpHeadFrags][2], const std::uint16_t* p,
-                                             int first_position, int first_frag, int lane) {
+__device__ __forceinline__ void load_weights(std::uint32_t (&b)[C::kHeadFrags][2], const std::uint16_t* p,
+                                             int first_position, int lane) {
   const int row = first_position + lane % 16;
-  if constexpr (C::kWarpHeadFrags == 1) {
-    ldmatrix_x2_trans(b[0], shared_address(p + p_offset<C>(row, first_frag)));
+  if constexpr (C::kHeadFrags == 1) {
+    ldmatrix_x2_trans(b[0], shared_address(p + p_offset<C>(row, 0)));
   } else {
 #pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; n += 2) {
+    for (int n = 0; n < C::kHeadFrags; n += 2) {
       std::uint32_t r[4];
-      ldmatrix_x4_trans(r, shared_address(p + p_offset<C>(row, first_frag + n + lane / 16)));
+      ldmatrix_x4_trans(r, shared_address(p + p_offset<C>(row, n + lane / 16)));
       b[n][0] = r[0];
       b[n][1] = r[1];
       b[n + 1][0] = r[2];
@@ -61,20 +61,20 @@ __device__ __forceinline__ void load_fp8_dims(std::uint32_t (&words)[C::kDimFrag
   }
 }
 
-// `scale_pair(t)`, `scale_pair(t + 4)`: of tokens t and t + 4, t + 8 and t + 12.
-template <class C, class ScalePair>
+template <class C>
 __device__ __forceinline__ void add_fp8_values(OutputAccumulators<C>& o, const std::byte* slice,
-                                               std::uint32_t (&b)[C::kWarpHeadFrags][2],
-                                               const ScalePair& scale_pair, int group, int lane) {
+                                               std::uint32_t (&b)[C::kHeadFrags][2], const __half* scales,
+                                               int group, int lane) {
   const int g = lane / 4;
   const int t = lane % 4;
-  const std::uint32_t scale_low = scale_pair(t);
-  const std::uint32_t scale_high = scale_pair(t + 4);
+  const auto* scale_pairs = reinterpret_cast<const std::uint32_t*>(scales);
+  const std::uint32_t scale_low = scale_pairs[t];
+  const std::uint32_t scale_high = scale_pairs[t + 4];
   std::uint32_t raw[4][C::kDimFrags / 2];
 #pragma unroll
   for (int i = 0; i < 4; ++i) load_fp8_dims<C>(raw[i], slice, t + 4 * i, group, g);
 #pragma unroll
-  for (int n = 0; n < C::kWarpHeadFrags; ++n) {
+  for (int n = 0; n < C::kHeadFrags; ++n) {
     b[n][0] = multiply_f16x2(b[n][0], scale_low);
     b[n][1] = multiply_f16x2(b[n][1], scale_high);
   }
@@ -84,7 +84,7 @@ __device__ __forceinline__ void add_fp8_values(OutputAccumulators<C>& o, const s
     pair_fp8(a[0], a[1], raw[0][i / 2], raw[1][i / 2], i % 2);
     pair_fp8(a[2], a[3], raw[2][i / 2], raw[3][i / 2], i % 2);
 #pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; ++n) mma_f16_k16(o[i][n], a, b[n][0], b[n][1]);
+    for (int n = 0; n < C::kHeadFrags; ++n) mma_f16_k16(o[i][n], a, b[n][0], b[n][1]);
   }
 }
 
@@ -115,13 +115,12 @@ __device__ __forceinline__ void load_bf16_dims(std::uint32_t (&words)[C::kDimFra
 
 template <class C>
 __device__ __forceinline__ void add_bf16_values(OutputAccumulators<C>& o, const std::byte* slice,
-                                                std::uint32_t (&b)[C::kWarpHeadFrags][2], int group,
-                                                int lane) {
+                                                std::uint32_t (&b)[C::kHeadFrags][2], int group, int lane) {
   const int g = lane / 4;
   const int t = lane % 4;
   if constexpr (!C::kP16IsBf16) {
 #pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; ++n) {
+    for (int n = 0; n < C::kHeadFrags; ++n) {
       b[n][0] = f16x2_to_bf16x2(b[n][0]);
       b[n][1] = f16x2_to_bf16x2(b[n][1]);
     }
@@ -135,36 +134,24 @@ __device__ __forceinline__ void add_bf16_values(OutputAccumulators<C>& o, const 
         __byte_perm(raw[0][i], raw[1][i], 0x5410), __byte_perm(raw[0][i], raw[1][i], 0x7632),
         __byte_perm(raw[2][i], raw[3][i], 0x5410), __byte_perm(raw[2][i], raw[3][i], 0x7632)};
 #pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; ++n) mma_bf16_k16(o[i][n], a, b[n][0], b[n][1]);
+    for (int n = 0; n < C::kHeadFrags; ++n) mma_bf16_k16(o[i][n], a, b[n][0], b[n][1]);
   }
 }
 
 // Adds tile `tile_idx`, which lies in `stage` and whose weights are published. `group`: which part of the
-// slice's dims are this warp's; `first_frag`: of its heads. `own_scales`: where there are no loaders, the
-// scales for values of tokens `lane` and `lane` + 4.
+// slice's dims are this warp's.
 template <class C>
 __device__ __forceinline__ void add_values(OutputAccumulators<C>& o, const SplitShared<C>& shared, int stage,
-                                           int tile_idx, int slice, int group, int first_frag,
-                                           std::uint32_t own_scales, int lane) {
+                                           int tile_idx, int slice, int group, int lane) {
   const std::byte* tokens = shared.ring[stage] + C::stage_offset(slice);
-  const std::uint16_t* p = shared.p[tile_idx % C::kScoreBuffers];
+  const std::uint16_t* p = shared.p[tile_idx & 1];
 #pragma unroll
   for (int k = 0; k < C::kTileFrags; ++k) {
-    std::uint32_t b[C::kWarpHeadFrags][2];
-    load_weights<C>(b, p, k * 16, first_frag, lane);
+    std::uint32_t b[C::kHeadFrags][2];
+    load_weights<C>(b, p, k * 16, lane);
     if (slice < C::kFp8Slices) {
-      const std::byte* fp8 = tokens + k * 16 * kSliceDims;
-      if constexpr (C::kHasLoaders) {
-        const __half* scales = shared.value_scale[stage][slice] + (C::kHasFp8 ? k * 16 : 0);
-        const auto* pairs = reinterpret_cast<const std::uint32_t*>(scales);
-        add_fp8_values<C>(
-            o, fp8, b, [&](int pair) { return pairs[pair]; }, group, lane);
-      } else {
-        const auto scale_pair = [&](int pair) {
-          return __shfl_sync(~0U, own_scales, k * 16 + pair % 4 + pair / 4 * 8);
-        };
-        add_fp8_values<C>(o, fp8, b, scale_pair, group, lane);
-      }
+      add_fp8_values<C>(o, tokens + k * 16 * kSliceDims, b,
+                        shared.value_scale[stage][slice] + (C::kHasFp8 ? k * 16 : 0), group, lane);
     } else {
       add_bf16_values<C>(o, tokens + k * 16 * kSliceDims * 2, b, group, lane);
     }
@@ -176,7 +163,7 @@ __device__ __forceinline__ void multiply_output(OutputAccumulators<C>& o, float 
 #pragma unroll
   for (int i = 0; i < C::kDimFrags; ++i) {
 #pragma unroll
-    for (int n = 0; n < C::kWarpHeadFrags; ++n) {
+    for (int n = 0; n < C::kHeadFrags; ++n) {
 #pragma unroll
       for (int c = 0; c < 4; ++c) o[i][n][c] *= factor;
     }
