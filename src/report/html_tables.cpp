@@ -67,8 +67,6 @@ std::string dips_table(const Report& report) {
   return "<p>Throughput falls from one batch size to the next larger one here:</p>\n" + table.html() + "\n";
 }
 
-bool was_confirmed(const Report& report) { return std::ranges::any_of(report.batches, &Batch::is_confirmed); }
-
 }  // namespace
 
 std::string regrets_section(const Report& report) {

@@ -1,8 +1,8 @@
 // The report as one JSON document: what the page embeds, and what scripts read.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "report/report.h"
+#include "report/shown.h"
 #include "tune/decision_json.h"
 
 namespace wavefill::report {
@@ -146,19 +146,9 @@ Json json_of(const ModelFit& fit) {
           {"out_of_sample", fit.has_out_of_sample ? json_of(fit.out_of_sample) : Json()}};
 }
 
-Json json_of(const PhaseWatch& watch) {
-  return {{"rounds", watch.rounds},
-          {"contaminated_rounds", watch.contaminated_rounds},
-          {"counts_contaminated", watch.counts_contaminated},
-          {"contamination", watch.contamination},
-          {"clock_low_mhz", if_positive(watch.clock_low_mhz)},
-          {"clock_high_mhz", if_positive(watch.clock_high_mhz)}};
-}
-
 Json phases_of(const Report& report) {
   Json phases = {{"search", json_of(report.search_watch)}};
-  const bool was_confirmed = std::ranges::any_of(report.batches, &Batch::is_confirmed);
-  phases["confirm"] = was_confirmed ? json_of(report.confirm_watch) : Json();
+  phases["confirm"] = was_confirmed(report) ? json_of(report.confirm_watch) : Json();
   return phases;
 }
 

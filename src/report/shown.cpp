@@ -96,4 +96,6 @@ std::string rank_text(const ModelScore& score) {
   return score.ranked_batches > 0 ? fmt::format("{:.2f}", score.rank_within_batches) : "unknown";
 }
 
+bool was_confirmed(const Report& report) { return std::ranges::any_of(report.batches, &Batch::is_confirmed); }
+
 }  // namespace wavefill::report

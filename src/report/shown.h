@@ -46,4 +46,7 @@ std::string a_a_id(const Batch& batch);
 // Whether the confirmation is of what was chosen. Where the deployed setting is, it always is.
 bool is_choice_confirmed(const Batch& batch);
 
+// Whether the run had a confirmation at any batch.
+bool was_confirmed(const Report& report);
+
 }  // namespace wavefill::report

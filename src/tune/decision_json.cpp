@@ -62,7 +62,7 @@ Json decision_json(const Decision& decision) {
           {"rejected", array_of(decision.rejected, rejected_json)},
           {"next", next_json(decision.next)},
           {"verdicts", array_of(decision.verdicts, verdict_json)},
-          {"dips", array_of(decision.dips, json_of)},
+          {"dips", array_of(decision.dips, [](const Dip& dip) { return json_of(dip); })},
           {"at_face_value", decision.at_face_value},
           {"summary", decision.summary}};
 }
@@ -86,16 +86,6 @@ Json request_json(const DecisionRequest& request) {
           {"budget_s", request.budget_s ? Json(*request.budget_s) : Json(nullptr)},
           {"seed", request.seed ? Json(*request.seed) : Json(nullptr)},
           {"records", records_json(request.records)}};
-}
-
-Json watch_json(const PhaseWatch& watch) {
-  const bool has_clock = watch.clock_low_mhz > 0.0;
-  return {{"rounds", watch.rounds},
-          {"contaminated_rounds", watch.contaminated_rounds},
-          {"counts_contaminated", watch.counts_contaminated},
-          {"contamination", watch.contamination},
-          {"clock_low_mhz", has_clock ? Json(watch.clock_low_mhz) : Json(nullptr)},
-          {"clock_high_mhz", has_clock ? Json(watch.clock_high_mhz) : Json(nullptr)}};
 }
 
 Json kernels_json(const std::vector<KernelResult>& kernels) {
@@ -125,6 +115,16 @@ Json json_of(const Dip& dip) {
           {"cause", dip.cause}};
 }
 
+Json json_of(const PhaseWatch& watch) {
+  const bool has_clock = watch.clock_low_mhz > 0.0;
+  return {{"rounds", watch.rounds},
+          {"contaminated_rounds", watch.contaminated_rounds},
+          {"counts_contaminated", watch.counts_contaminated},
+          {"contamination", watch.contamination},
+          {"clock_low_mhz", has_clock ? Json(watch.clock_low_mhz) : Json(nullptr)},
+          {"clock_high_mhz", has_clock ? Json(watch.clock_high_mhz) : Json(nullptr)}};
+}
+
 std::string to_json(const Decision& decision) { return text_of(decision_json(decision)); }
 
 std::string to_json(const Decision& decision, const DecisionRequest& request) {
@@ -142,8 +142,8 @@ std::string to_json(const TuneRequest& request, const TuneResult& result) {
                                   .seed = request.seed,
                                   .records = std::nullopt});
   json["kernels"] = kernels_json(result.kernels);
-  json["phases"] = {{"search", watch_json(result.search_watch)}};
-  if (!result.confirmed.empty()) json["phases"]["confirm"] = watch_json(result.confirm_watch);
+  json["phases"] = {{"search", json_of(result.search_watch)}};
+  if (!result.confirmed.empty()) json["phases"]["confirm"] = json_of(result.confirm_watch);
   return text_of(json);
 }
 

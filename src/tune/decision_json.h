@@ -15,6 +15,10 @@ namespace wavefill {
 // {"setting", "batch_before", "batch", "effect", "introduced", "measured_again", "out_of_time", "cause"}
 nlohmann::ordered_json json_of(const Dip& dip);
 
+// {"rounds", "contaminated_rounds", "counts_contaminated", "contamination", "clock_low_mhz",
+// "clock_high_mhz"}, clocks null where the device did not say.
+nlohmann::ordered_json json_of(const PhaseWatch& watch);
+
 // A file of measurements that a decision was made from.
 struct RecordsFile {
   std::string path;    // as given
@@ -43,8 +47,7 @@ std::string to_json(const Decision& decision, const DecisionRequest& request);
 
 // The same of a run of the tuner, and
 //  "kernels": what was compared before one was tuned: each "kernel", "throughput", "is_chosen", "reason";
-//  "phases": "search" and, if there was one, "confirm": each "rounds", "contaminated_rounds",
-//  "counts_contaminated", "contamination", "clock_low_mhz", "clock_high_mhz".
+//  "phases": "search" and, if there was one, "confirm".
 std::string to_json(const TuneRequest& request, const TuneResult& result);
 
 }  // namespace wavefill
