@@ -9,8 +9,8 @@ namespace wavefill::cuda {
 
 std::vector<SplitKernel> all_split_kernels() {
   std::vector<SplitKernel> kernels;
-  for (const auto part : {split_wgmma_dsv4_kernels(), split_mma_dsv4_kernels(), split_mma_dsv32_kernels(),
-                          split_mma_bf16_kernels()}) {
+  for (const auto part : {split_wgmma_dsv4_kernels(), split_wgmma_dsv32_kernels(), split_wgmma_bf16_kernels(),
+                          split_mma_dsv4_kernels(), split_mma_dsv32_kernels(), split_mma_bf16_kernels()}) {
     kernels.insert(kernels.end(), part.begin(), part.end());
   }
   return kernels;

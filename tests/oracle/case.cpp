@@ -102,25 +102,36 @@ void add_formats(Table& table) {
       c.sink = Sink::random;
       c.lengths = c.extra_lengths = Lengths::random;
     });
-    table.add(prefix + "_poisoned", shape_of(3, 1, 16, format, 130, 70, d_qk), [](Case& c) {
-      c.poison = true;
-      c.indices = c.extra_indices = Indices::holes;
-      c.lengths = c.extra_lengths = Lengths::random;
-      c.page_padding_bytes = 64;
-    });
-    table.add(prefix + "_strided", shape_of(2, 2, 7, format, 96, 33, d_qk), [](Case& c) {
-      c.strided = true;
-      c.lengths = Lengths::random;
-      c.sink = Sink::random;
-    });
+    // Few heads and many are different kernels' on a GPU.
+    for (const int num_heads : {16, 64}) {
+      const std::string of_heads = num_heads == 64 ? "_h64" : "";
+      table.add(prefix + "_poisoned" + of_heads, shape_of(3, 1, num_heads, format, 130, 70, d_qk), [](Case& c) {
+        c.poison = true;
+        c.indices = c.extra_indices = Indices::holes;
+        c.lengths = c.extra_lengths = Lengths::random;
+        c.page_padding_bytes = 64;
+      });
+    }
+    for (const int num_heads : {7, 71}) {
+      const std::string of_heads = num_heads == 71 ? "_h71" : "";
+      table.add(prefix + "_strided" + of_heads, shape_of(2, 2, num_heads, format, 96, 33, d_qk), [](Case& c) {
+        c.strided = true;
+        c.lengths = Lengths::random;
+        c.sink = Sink::random;
+      });
+    }
     table.add(prefix + "_leading_holes", shape_of(2, 1, 16, format, 80, 0, d_qk),
               [](Case& c) { c.indices = Indices::leading_64_holes; });
   }
   for (const KvFormat format : {kDsv4, kDsv32}) {
     table.add(fmt::format("{}_odd_scales", short_name(format)), shape_of(2, 1, 32, format, 200, 70),
               [](Case& c) { c.odd_scales = true; });
-    table.add(fmt::format("{}_odd_scales_one_key", short_name(format)), shape_of(4, 1, 16, format, 1, 0),
+    table.add(fmt::format("{}_odd_scales_h64", short_name(format)), shape_of(3, 1, 64, format, 700, 130),
               [](Case& c) { c.odd_scales = true; });
+    for (const int num_heads : {16, 64}) {
+      table.add(fmt::format("{}_odd_scales_one_key_h{}", short_name(format), num_heads),
+                shape_of(4, 1, num_heads, format, 1, 0), [](Case& c) { c.odd_scales = true; });
+    }
   }
 }
 

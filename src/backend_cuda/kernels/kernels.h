@@ -29,6 +29,8 @@ struct SplitKernel {
 };
 
 std::span<const SplitKernel> split_wgmma_dsv4_kernels();
+std::span<const SplitKernel> split_wgmma_dsv32_kernels();
+std::span<const SplitKernel> split_wgmma_bf16_kernels();
 std::span<const SplitKernel> split_mma_dsv4_kernels();
 std::span<const SplitKernel> split_mma_dsv32_kernels();
 std::span<const SplitKernel> split_mma_bf16_kernels();

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 
+#include "backend_cuda/device/ptx/convert.cuh"
+
 namespace wavefill::cuda {
 
 __device__ __forceinline__ std::uint32_t multiply_bf16x2(std::uint32_t a, std::uint32_t b) {
@@ -38,6 +40,38 @@ struct FooterScales {
   __device__ __forceinline__ static std::uint32_t above_6(std::uint32_t word) {
     return (word & 0x7F7F'7F7FU) + 0x7979'7979U;
   }
+};
+
+// A token's four fp32 scales, one of every lane of its four. Powers of two from 2^-126 to 2^7 are UE8M0 bytes;
+// any other scale is odd, and its products are rounded.
+class InlineScales {
+ public:
+  // All lanes of a warp together; what is no token has scales of 1.
+  __device__ __forceinline__ InlineScales(std::uint32_t bits, bool is_token)
+      : own_(is_token ? bits : kOne), bytes_(own_ >> 23 << 8 * (threadIdx.x % 4)) {
+    bytes_ |= __shfl_xor_sync(~0U, bytes_, 1);
+    bytes_ |= __shfl_xor_sync(~0U, bytes_, 2);
+  }
+
+  // This lane's; a sign, a mantissa and a byte of 0 are odd too.
+  __device__ __forceinline__ bool is_odd() const {
+    return (own_ & 0x807F'FFFFU) != 0 || (own_ >> 23) - 1U >= kLargestByte;
+  }
+
+  // Of piece `piece`, of 64 dims. Precondition: no lane's scale is odd.
+  __device__ __forceinline__ std::uint32_t byte(int piece) const { return (bytes_ >> (piece / 2 * 8)) & 0xFFU; }
+
+  // Any of the token's scales. All lanes of a warp together.
+  __device__ __forceinline__ float of_piece(int piece) const {
+    return __uint_as_float(__shfl_sync(~0U, own_, static_cast<int>(threadIdx.x) % 32 / 4 * 4 + piece / 2));
+  }
+
+ private:
+  static constexpr std::uint32_t kOne = 0x3F80'0000U;
+  static constexpr std::uint32_t kLargestByte = 134;
+
+  std::uint32_t own_;
+  std::uint32_t bytes_;
 };
 
 struct Bf16Piece {
@@ -98,14 +132,42 @@ __device__ __forceinline__ uint2 convert_word(std::uint32_t four, const PieceFac
   return make_uint2(factor.times(pair_to_bf16x2<0>(four)), factor.times(pair_to_bf16x2<2>(four)));
 }
 
-template <bool kWide>
-__device__ __forceinline__ Bf16Piece convert_piece(const uint4& raw, const FooterScales& scales, int group,
+// Piece `piece` of a token with UE8M0 bytes as scales.
+template <bool kWide, class Scales>
+__device__ __forceinline__ Bf16Piece convert_piece(const uint4& raw, const Scales& scales, int piece,
                                                    NanSearch& nan) {
-  const PieceFactor<kWide> factor(scales.byte(group));
+  const PieceFactor<kWide> factor(scales.byte(piece));
   const uint2 a = convert_word<kWide>(raw.x, factor, nan);
   const uint2 b = convert_word<kWide>(raw.y, factor, nan);
   const uint2 c = convert_word<kWide>(raw.z, factor, nan);
   const uint2 d = convert_word<kWide>(raw.w, factor, nan);
+  return {make_uint4(a.x, a.y, b.x, b.y), make_uint4(c.x, c.y, d.x, d.y)};
+}
+
+// Two values times any fp32 scale, rounded to bf16, or (kRest) what that rounding left, which is another bf16
+// to 2^-17 of the value.
+template <bool kRest>
+__device__ __forceinline__ std::uint32_t convert_odd_pair(std::uint32_t pair, float scale) {
+  float2 value = unpack_f16x2(e4m3x2_to_f16x2(pair));
+  value.x *= scale;
+  value.y *= scale;
+  const std::uint32_t rounded = pack_bf16x2(value.x, value.y);
+  if constexpr (!kRest) return rounded;
+  const float2 back = unpack_bf16x2(rounded);
+  // Nothing is left of what is infinite already.
+  return pack_bf16x2(isinf(back.x) ? 0.0F : value.x - back.x, isinf(back.y) ? 0.0F : value.y - back.y);
+}
+
+// A piece whose scale is any fp32 number.
+template <bool kRest>
+__device__ __forceinline__ Bf16Piece convert_odd_piece(const uint4& raw, float scale) {
+  const auto word = [scale](std::uint32_t four) {
+    return make_uint2(convert_odd_pair<kRest>(four & 0xFFFFU, scale), convert_odd_pair<kRest>(four >> 16, scale));
+  };
+  const uint2 a = word(raw.x);
+  const uint2 b = word(raw.y);
+  const uint2 c = word(raw.z);
+  const uint2 d = word(raw.w);
   return {make_uint4(a.x, a.y, b.x, b.y), make_uint4(c.x, c.y, d.x, d.y)};
 }
 

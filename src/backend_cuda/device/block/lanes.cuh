@@ -1,5 +1,8 @@
-// What groups of neighbouring lanes have together, in all of them; the order of additions is fixed.
+// What groups of neighbouring lanes have together, in all of them (the order of additions is fixed), and
+// values that a lane forms where it needs them.
 #pragma once
+
+#include <cstddef>
 
 namespace wavefill::cuda {
 
@@ -15,6 +18,17 @@ __device__ __forceinline__ float sum_of_lanes(float x) {
 #pragma unroll
   for (int bit = kLanes / 2; bit > 0; bit /= 2) x += __shfl_xor_sync(~0U, x, bit);
   return x;
+}
+
+// The same value, but what follows from it is not formed earlier: addresses would be held in registers
+// through the loop.
+__device__ __forceinline__ int formed_here(int value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+__device__ __forceinline__ const std::byte* formed_here(const std::byte* value) {
+  asm volatile("" : "+l"(value));
+  return value;
 }
 
 }  // namespace wavefill::cuda

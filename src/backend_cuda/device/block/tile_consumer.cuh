@@ -43,7 +43,7 @@ class TileConsumer {
   __device__ __forceinline__ void run() {
     const ItemRange items = items_of_cta<C>(params_.plan);
     for (std::int32_t i = items.begin; i < items.end; i += items.step) {
-      run_item(work_item_quick<C>(params_.plan, i));
+      run_item(i);
     }
   }
 
@@ -55,7 +55,8 @@ class TileConsumer {
   static constexpr int kOutputs = kValueDim / 8;
   static constexpr std::uint32_t kEightLines = 1024;
 
-  __device__ __forceinline__ void run_item(const PlanItem& item) {
+  __device__ __forceinline__ void run_item(std::int32_t idx) {
+    const PlanItem item = work_item_quick<C>(params_.plan, idx);
     const Quotient request = divide(item.row, params_.output.s_q);
     const RowTiles<C> row = tiles_of_row<C>(params_, request);
     const std::int32_t tiles = max(min(item.tile_end, row.tiles) - item.tile_begin, 0);
@@ -77,9 +78,10 @@ class TileConsumer {
       pin_output();
       release(tiles - 1);
     }
-    finish(item, request);
+    const PlanItem same = work_item_quick<C>(params_.plan, formed_here(idx));  // rather than kept
+    finish(same, divide(same.row, params_.output.s_q));
     first_tile_ += tiles;
-    scored_by_other_ += (tiles + group_) / 2;
+    phases_ ^= (tiles + group_) / 2 & 1;
   }
 
   __device__ __forceinline__ void load_query(const PlanItem& item, Quotient request) const {
@@ -123,7 +125,12 @@ class TileConsumer {
 
   __device__ __forceinline__ void do_own_tile(std::int32_t tile) {
     float s[kScores];
-    start_scores<0, 1>(s, tile);
+    if constexpr (C::kHasInlineScales) {
+#pragma unroll
+      for (int i = 0; i < kScores; ++i) s[i] = 0.0F;
+    }
+    score_rest(s, tile);
+    start_scores<0, 1>(s, tile, C::kHasInlineScales);
     if (tile > 0) add_values_of_other(tile - 1);
     start_scores<1, 2>(s, tile);
     if (tile > 0) {
@@ -138,7 +145,7 @@ class TileConsumer {
     float factor[2] = {1.0F, 1.0F};
     const bool is_raised =
         heads_.weigh(s, p, factor, shared_.tokens[buffer_of(tile)], params_.scale_log2, lane_);
-    publish(p);
+    publish(p, tile);
     if (tile > 0 && is_raised) multiply_output(factor);
     add_values(p, tile);
     heads_.add_rounded(p);
@@ -147,23 +154,74 @@ class TileConsumer {
     release(tile);
   }
 
-  template <int kBegin, int kEnd>
-  __device__ __forceinline__ void start_scores(float (&s)[kScores], std::int32_t tile) {
+  // How often a tile's buffer was filled before, in its last bit.
+  __device__ __forceinline__ std::uint32_t full_parity(std::int32_t tile) const {
+    return (((first_tile_ + tile) >> 1) ^ (phases_ >> (1 + buffer_of(tile)))) & 1;
+  }
+
+  __device__ __forceinline__ bool comes_twice(std::int32_t tile) const {
+    if constexpr (!C::kHasInlineScales) return false;
+    return shared_.comes_twice[buffer_of(tile)] != 0;
+  }
+
+  __device__ __forceinline__ std::uint64_t query_descriptor() const {
+    return matrix_descriptor(shared_address(shared_.query[0]), 16, kEightLines);
+  }
+  __device__ __forceinline__ std::uint64_t key_descriptor(std::int32_t tile) const {
+    return matrix_descriptor(shared_address(shared_.tiles[buffer_of(tile)][0]), 16, kEightLines);
+  }
+  // Of 16 dims, in either.
+  __device__ __forceinline__ static std::uint64_t offset_of_dims(int chunk, int step) {
+    return (chunk * C::kChunkBytes + step * 32) >> 4;
+  }
+
+  // A tile whose scales bf16 cannot take comes twice: first what its values were rounded by, which is scored
+  // alone and given back. Returns whether `s` has such scores.
+  __device__ __forceinline__ bool score_rest(float (&s)[kScores], std::int32_t tile) {
+    if constexpr (!C::kHasInlineScales) return false;
+    const std::uint32_t parity = full_parity(tile);
     const int buffer = buffer_of(tile);
-    const std::uint32_t parity = ((first_tile_ + tile) >> 1) & 1;
-    const std::uint64_t q = matrix_descriptor(shared_address(shared_.query[0]), 16, kEightLines);
-    const std::uint64_t k = matrix_descriptor(shared_address(shared_.tiles[buffer][0]), 16, kEightLines);
-#pragma unroll
-    for (int part = kBegin; part < kEnd; ++part) {
-      mbarrier_wait(shared_address(&shared_.full[buffer][part]), parity);
+    mbarrier_wait(shared_address(&shared_.full[buffer][0]), parity);
+    if (!comes_twice(tile)) return false;
+    std::uint64_t q = query_descriptor();
+    std::uint64_t k = key_descriptor(tile);
+#pragma unroll 1
+    for (int chunk = 0; chunk < C::kValueChunks; ++chunk) {
+      mbarrier_wait(shared_address(&shared_.full[buffer][chunk / C::kPartChunks]), parity);
       fence_async_shared();
       wgmma_fence();
 #pragma unroll
-      for (int step = 0; step < C::kPartChunks * 4; ++step) {
-        const int chunk = part * C::kPartChunks + step / 4;
-        if (chunk >= C::kChunks) continue;
-        const std::uint64_t offset = (chunk * C::kChunkBytes + step % 4 * 32) >> 4;
-        wgmma_n64(s, q + offset, k + offset, chunk > 0 || step > 0);
+      for (int step = 0; step < 4; ++step) {
+        wgmma_n64(s, q + offset_of_dims(0, step), k + offset_of_dims(0, step), true);
+      }
+      wgmma_commit();
+      wgmma_wait<0>();
+      pin_registers(s);
+      q += offset_of_dims(1, 0);
+      k += offset_of_dims(1, 0);
+    }
+    phases_ ^= 2U << buffer;
+    barrier_arrive<(C::kProducers + 1) * C::kGroupThreads>(C::kRestBarrier);
+    return true;
+  }
+
+  template <int kBegin, int kEnd>
+  __device__ __forceinline__ void start_scores(float (&s)[kScores], std::int32_t tile, bool accumulate = false) {
+    const std::uint32_t parity = full_parity(tile);
+    const std::uint64_t q = query_descriptor();
+    const std::uint64_t k = key_descriptor(tile);
+#pragma unroll
+    for (int part = kBegin; part < kEnd; ++part) {
+      mbarrier_wait(shared_address(&shared_.full[buffer_of(tile)][part]), parity);
+      fence_async_shared();
+      wgmma_fence();
+      constexpr int kEndOfLast = C::kChunks - (C::kParts - 1) * C::kPartChunks;
+      const int chunks = part + 1 == C::kParts ? kEndOfLast : C::kPartChunks;
+#pragma unroll
+      for (int step = 0; step < kEndOfLast * 4; ++step) {
+        if (step >= chunks * 4) continue;
+        const std::uint64_t offset = offset_of_dims(part * C::kPartChunks + step / 4, step % 4);
+        wgmma_n64(s, q + offset, k + offset, part > 0 || step > 0 || accumulate);
       }
     }
     wgmma_commit();
@@ -194,8 +252,9 @@ class TileConsumer {
   // Of a tile that the other group scored.
   __device__ __forceinline__ void add_values_of_other(std::int32_t tile) {
     const int other = group_ ^ 1;
-    mbarrier_wait(shared_address(&shared_.ready[other]), (scored_by_other_ + tile / 2) & 1);
+    mbarrier_wait(shared_address(&shared_.ready[other]), (phases_ + tile / 2) & 1);
     fence_async_shared();
+    if (comes_twice(tile)) phases_ ^= 2U << buffer_of(tile);
     const float raised[2] = {shared_.reference[other][row_], shared_.reference[other][row_ + 8]};
     if (__any_sync(~0U, raised[0] != heads_.reference[0] || raised[1] != heads_.reference[1])) {
       float factor[2];
@@ -206,7 +265,7 @@ class TileConsumer {
         multiply_output(factor);
       }
     }
-    const std::uint64_t p = matrix_descriptor(shared_address(shared_.weights), 16, kEightLines);
+    const std::uint64_t p = matrix_descriptor(weights_of(tile), 16, kEightLines);
     const std::uint64_t v = value_descriptor(tile);
     wgmma_fence();
 #pragma unroll
@@ -233,8 +292,16 @@ class TileConsumer {
     }
   }
 
-  __device__ __forceinline__ void publish(const std::uint32_t (&p)[C::kTile / 16][4]) const {
-    const std::uint32_t weights = shared_address(shared_.weights);
+  // Where P of a tile is handed over.
+  __device__ __forceinline__ std::uint32_t weights_of(std::int32_t tile) const {
+    if constexpr (C::kHasKeyTail) return shared_address(shared_.tiles[buffer_of(tile)][C::kValueChunks]);
+    return shared_address(shared_.weights);
+  }
+
+  __device__ __forceinline__ void publish(const std::uint32_t (&p)[C::kTile / 16][4], std::int32_t tile) const {
+    const std::uint32_t weights = weights_of(tile);
+    // The other warps of this group may still be scoring the key tail.
+    if constexpr (C::kHasKeyTail) barrier_of<C::kGroupThreads>(C::kGroupBarrier + group_);
     const int line = warp_ * 16 + lane_ % 16;
 #pragma unroll
     for (int step = 0; step < C::kTile / 16; ++step) {
@@ -282,20 +349,21 @@ class TileConsumer {
       factor[r] = end.factor;
       if (rounded != 0.0F) factor[r] *= __fdividef(sum, rounded);
     }
+    const int first_head = formed_here(row_) & ~15;  // of the warp's
     if constexpr (C::kRowIsCluster) {
       auto& end = cluster_end(shared_);
       end.weights.sink_log2[own_head] = sink_log2;
-      stage_partial_rows(o_, factor, end.partial, warp_ * 16, group_, formed_here(lane_));
+      stage_partial_rows(o_, factor, end.partial, first_head, group_, formed_here(lane_));
       return;
     }
     multiply_output(factor);
     // Q has been read for the last time; each warp stages its rows in a part of it.
     constexpr std::uint32_t kStageBytes = 16 * kValueDim / C::kConsumers * 2;
     const std::uint32_t stage =
-        shared_address(shared_.query[0]) + (group_ * C::kGroupThreads / 32 + warp_) * kStageBytes;
+        shared_address(shared_.query[0]) + (group_ * C::kGroupThreads / 32 + first_head / 16) * kStageBytes;
     const int lane = formed_here(lane_);
     const OutputRows rows{.stage = stage,
-                          .first_head = item.head_tile * C::kHeads + warp_ * 16,
+                          .first_head = item.head_tile * C::kHeads + first_head,
                           .num_heads = params_.output.num_heads,
                           .first_dim = group_ * (kValueDim / C::kConsumers)};
     if (item.partial_idx < 0) {
@@ -328,7 +396,8 @@ class TileConsumer {
   int lane_;
   int row_;                           // of the heads here: this one and the eighth after it
   std::int32_t first_tile_ = -1;      // tiles of the items before; negative: before the first
-  std::int32_t scored_by_other_ = 0;  // of them, those that the other group scored
+  // What is odd about them: bit 0, how many the other group scored; bit 1 + b, how many in buffer b came twice.
+  std::uint32_t phases_ = 0;
   HeadWeights<C> heads_;
   float o_[2][kOutputs];  // the dims of a group are two wgmma wide
 };

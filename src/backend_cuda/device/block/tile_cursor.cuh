@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "backend_cuda/device/block/lanes.cuh"
 #include "backend_cuda/device/block/wgmma_config.cuh"
 #include "backend_cuda/device/block/work_items.cuh"
 #include "backend_cuda/device/ptx/cp_async.cuh"
@@ -65,16 +66,20 @@ class TileCursor {
       const Quotient at = divide(index, cache.page_size);
       const std::byte* page = cache.data + at.quotient * cache.page_stride_bytes;
       place_ = TokenPlace::of_row(page + std::int64_t{at.remainder} * C::kMap.data_bytes);
-      footer_ = page + cache.footer_offset_bytes + std::int64_t{at.remainder} * C::kMap.footer_bytes;
+      if constexpr (C::kHasFooters) {
+        footer_ = page + cache.footer_offset_bytes + std::int64_t{at.remainder} * C::kMap.footer_bytes;
+      }
     }
   }
 
-  // Asks for the scales of tiles [begin, end) of that block, which is block `block`.
+  // Asks for the scales of tiles [begin, end) of that block, which is block `block`, if they are in footers.
   __device__ __forceinline__ void ask_scales(std::int32_t block, int begin, int end) const {
-    if (quarter() < begin || quarter() >= end) return;
-    const std::int32_t tile = block * kBlock + quarter();
-    cp_async_8(shared_address(&shared_.scales[tile % WgmmaShared<C>::kScaleTiles][token_]), footer_,
-               footer_ != nullptr ? 8 : 0);
+    if constexpr (C::kHasFooters) {
+      if (quarter() < begin || quarter() >= end) return;
+      const std::int32_t tile = block * kBlock + quarter();
+      cp_async_8(shared_address(&shared_.scales[tile % WgmmaShared<C>::kScaleTiles * C::kTile + token_]), footer_,
+                 footer_ != nullptr ? 8 : 0);
+    }
   }
 
   // Asks for the indices of the block after the one that was found.
@@ -85,7 +90,7 @@ class TileCursor {
 
   // This token of tile `tile`. Precondition: the tile is of the block that was found last.
   __device__ __forceinline__ TokenPlace peek(std::int32_t tile) const {
-    return place_.of_lane((lane_ & ~(kBlock - 1)) | (tile % kBlock));
+    return place_.of_lane((formed_here(lane_) & ~(kBlock - 1)) | (tile % kBlock));
   }
 
  private:

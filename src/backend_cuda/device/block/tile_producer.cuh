@@ -6,16 +6,24 @@
 // number: all banks once.
 //
 // As soon as a piece is converted, the same piece of the next tile's row is asked for into the same place, so
-// that all of a row is always under way: five pieces to shared memory, where a thread copies back what it
-// asked for itself, without a barrier, and two to registers. Two at the end only, and without a condition:
-// the compiler gives all loads into registers one scoreboard, and puts a condition behind the load, where it
-// would wait. What is asked for where there is no token is therefore some row that this thread may read. bf16
-// dims need no conversion: they are copied straight to the tile when it begins.
+// that all of a row is always under way: the first pieces to shared memory, where a thread copies back what it
+// asked for itself, without a barrier, and the next to registers. Those at the end only, and without a
+// condition: the compiler gives all loads into registers one scoreboard, and puts a condition behind the load,
+// where it would wait. What is asked for where there is no token is therefore some row that this thread may
+// read. Where there are places for half of a row's pieces only (dsv32), its second half follows the first into
+// them. bf16 dims need no conversion: they are copied straight to the tile when it begins.
+//
+// Scales of a footer are asked for with the row's address (TileCursor), inline ones with its pieces. An inline
+// scale that is no power of two makes products that bf16 has no room for. Such a tile comes twice: first what
+// rounding left of them, for the scores alone, then the rounded ones. That is slow, and exact to 2^-17 of a
+// value in the scores.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "backend_cuda/device/block/fp8_to_bf16.cuh"
+#include "backend_cuda/device/block/lanes.cuh"
 #include "backend_cuda/device/block/tile_cursor.cuh"
 #include "backend_cuda/device/block/wgmma_config.cuh"
 #include "backend_cuda/device/ptx/convert.cuh"
@@ -54,17 +62,42 @@ class TileProducer {
     cursor_.look_ahead();
     cp_async_commit();
     for (std::int32_t tile = 0; place.has_tile(); ++tile) {
-      cp_async_wait_group<C::kParkedParts>();  // the first part of this tile, and the scales before it
-      __syncwarp();
-      const FooterScales scales(shared_.scales[tile % WgmmaShared<C>::kScaleTiles][token()]);
-      // Rows of any alignment and scales of any size take a slower way.
-      const bool is_any = params_.aligned_16 == 0 || __any_sync(~0U, scales.are_wide());
+      if constexpr (C::kParkedPlaces > 0) {
+        cp_async_wait_group<C::kParkedParts>();  // the first part of this tile, and the scales before it
+        __syncwarp();
+      }
       const int buffer = tile % C::kBuffers;
-      mbarrier_wait(shared_address(&shared_.empty[buffer]), (tile / C::kBuffers + 1) & 1);
-      if (is_any) {
-        fill_tile<true>(buffer, place.is_token(), row, next_row, scales);
+      const std::uint32_t empty = shared_address(&shared_.empty[buffer]);
+      const std::uint32_t parity = (tile / C::kBuffers + 1) & 1;
+      if constexpr (C::kHasFooters) {
+        const FooterScales scales(shared_.scales[tile % WgmmaShared<C>::kScaleTiles * C::kTile + token()]);
+        // Rows of any alignment and scales of any size take a slower way.
+        const bool is_any = params_.aligned_16 == 0 || __any_sync(~0U, scales.are_wide());
+        mbarrier_wait(empty, parity);
+        if (is_any) {
+          fill_tile<true>(buffer, place.is_token(), row, next_row, scales);
+        } else {
+          fill_tile<false>(buffer, place.is_token(), row, next_row, scales);
+        }
+      } else if constexpr (C::kHasInlineScales) {
+        const InlineScales scales(scale_, place.is_token());
+        mbarrier_wait(empty, parity);
+        const bool is_odd =
+            named_barrier_or<C::kProducers * C::kGroupThreads, C::kProducerBarrier>(scales.is_odd());
+        if (thread_ == 0) shared_.comes_twice[buffer] = is_odd ? 1 : 0;
+        if (params_.aligned_16 == 0 || is_odd) {
+          fill_slowly(buffer, place.is_token(), row, scales, is_odd);
+          ask_row<8>(next_row);
+        } else {
+          fill_tile<false>(buffer, place.is_token(), row, next_row, scales);
+        }
       } else {
-        fill_tile<false>(buffer, place.is_token(), row, next_row, scales);
+        mbarrier_wait(empty, parity);
+        if (params_.aligned_16 == 0) {
+          copy_tile<8>(buffer, place.is_token(), row);
+        } else {
+          copy_tile<16>(buffer, place.is_token(), row);
+        }
       }
       place = next;
       row = next_row;
@@ -82,6 +115,8 @@ class TileProducer {
 
  private:
   static constexpr int kBlock = TileCursor<C>::kBlock;
+  static constexpr int kPlaceParts = (C::kPlaces + C::kPartChunks - 1) / C::kPartChunks;
+  using Scales = std::conditional_t<C::kHasFooters, FooterScales, InlineScales>;
 
   __device__ __forceinline__ int lane() const { return thread_ % 32; }
   __device__ __forceinline__ int token() const { return thread_ / 4; }
@@ -94,20 +129,25 @@ class TileProducer {
   }
 
   // Most of a row as far as the L2: the four lanes of a token prefetch a line of 128 bytes each. (The last 64
-  // bytes with them, or none of them, is slower.)
+  // bytes of dsv4 with them, or none of them, is slower.)
   __device__ __forceinline__ void prefetch(const std::byte* row) const {
-    prefetch_l2(row + quarter() * 112);  // quarter() * 16 are in it
+    constexpr int kAtOnce = 512;
+    constexpr int kLast = C::kMap.data_bytes / kAtOnce * kAtOnce;
+    constexpr int kRest = C::kMap.data_bytes - kLast;
+#pragma unroll
+    for (int i = 0; i < kLast; i += kAtOnce) prefetch_l2(row + i + formed_here(thread_) % 4 * 112);  // * 16 are in it
+    if constexpr (kRest > 64) prefetch_l2(row + kLast + formed_here(thread_) % 4 * (kRest / 4 - 16));
   }
 
-  // The pieces of one part of a row. Those that are parked are a group of copies.
+  // The pieces of one part of the places, of a row from `row` on. Those that are parked are a group of copies.
   template <int kBytesAtOnce>
   __device__ __forceinline__ void ask_part(int part, const std::byte* row) {
 #pragma unroll
-    for (int j = part * C::kPartChunks; j < (part + 1) * C::kPartChunks && j < C::kFp8Chunks; ++j) {
-      if (j < C::kParkedPieces) {
+    for (int j = part * C::kPartChunks; j < (part + 1) * C::kPartChunks && j < C::kPlaces; ++j) {
+      if (j < C::kParkedPlaces) {
         copy_16<kBytesAtOnce>(parked(j), row + 64 * j, true);
       } else {
-        raw_[j - C::kParkedPieces] = load_16<kBytesAtOnce>(row + 64 * j);
+        raw_[j - C::kParkedPlaces] = load_16<kBytesAtOnce>(row + 64 * j);
       }
     }
     if (part < C::kParkedParts) cp_async_commit();
@@ -116,7 +156,27 @@ class TileProducer {
   template <int kBytesAtOnce>
   __device__ __forceinline__ void ask_row(const std::byte* row) {
 #pragma unroll
-    for (int part = 0; part < C::kParts; ++part) ask_part<kBytesAtOnce>(part, row);
+    for (int part = 0; part < kPlaceParts; ++part) ask_part<kBytesAtOnce>(part, row);
+    ask_inline_scale(row);
+  }
+
+  // What takes the places of one part of a row: of the same row, or of the next.
+  template <int kBytesAtOnce>
+  __device__ __forceinline__ void ask_after(int part, const std::byte* row, const std::byte* next_row) {
+    if constexpr (C::kHoldsRow) {
+      ask_part<kBytesAtOnce>(part, next_row);
+    } else if (part < kPlaceParts) {
+      ask_part<kBytesAtOnce>(part, row + 64 * C::kPlaces);
+    } else {
+      ask_part<kBytesAtOnce>(part - kPlaceParts, next_row);
+    }
+    if (part + 1 == C::kParts) ask_inline_scale(next_row);
+  }
+
+  __device__ __forceinline__ void ask_inline_scale(const std::byte* row) {
+    if constexpr (C::kHasInlineScales) {
+      scale_ = load_4(row + C::kMap.scale_offset - 12 * (formed_here(thread_) % 4));
+    }
   }
 
   // What is read until the first token is met: a head of the first item's query, which is longer than a
@@ -130,16 +190,16 @@ class TileProducer {
   }
 
   // Groups of copies, oldest first: the parked parts of this row, what was asked for looking ahead, this
-  // row's bf16 dims, the parked parts of the next row.
+  // row's bf16 dims, the parked parts that follow.
   template <bool kAny>
   __device__ __forceinline__ void fill_tile(int buffer, bool is_token, const std::byte* row,
-                                            const std::byte* next_row, const FooterScales& scales) {
+                                            const std::byte* next_row, const Scales& scales) {
     constexpr int kBytesAtOnce = kAny ? 8 : 16;
     const std::uint32_t tile = shared_address(shared_.tiles[buffer][0]);
     NanSearch nan;
-    const std::uint32_t tokens = __ballot_sync(~0U, is_token);
-    if (lane() == 0) shared_.tokens[buffer][thread_ / 32] = tokens;
+    mark_tokens(buffer, is_token);
     copy_bf16<kBytesAtOnce>(tile + C::kFp8Chunks * C::kChunkBytes, row + C::kMap.bf16_offset, is_token);
+    cp_async_commit();
     // Where the lower 16 bytes of a piece go in chunk 0, and by an immediate in every other; the upper ones
     // have the neighbouring place of the swizzle.
     const std::uint32_t low = swizzled(tile, token(), 2 * quarter());
@@ -157,19 +217,81 @@ class TileProducer {
       }
       if (part + 1 == C::kParts) {
         mark_nan(buffer, nan.found());
-        cp_async_wait_group<C::kParkedParts>();
+        if constexpr (C::kHoldsRow) cp_async_wait_group<C::kParkedParts>();  // bf16 dims; else they are here
       }
       publish(buffer, part);
-      ask_part<kBytesAtOnce>(part, next_row);
+      ask_after<kBytesAtOnce>(part, row, next_row);
+    }
+  }
+
+  // A tile with inline scales of any size, of rows of any alignment. What waits at its places is not used.
+  __device__ __forceinline__ void fill_slowly(int buffer, bool is_token, const std::byte* row,
+                                              const Scales& scales, bool is_odd) const {
+    const std::uint32_t tile = shared_address(shared_.tiles[buffer][0]);
+    mark_tokens(buffer, is_token);
+    copy_bf16<8>(tile + C::kFp8Chunks * C::kChunkBytes, row + C::kMap.bf16_offset, is_token);
+    cp_async_commit();
+    if (is_odd) {
+      convert_odd<true>(buffer, is_token, row, scales);
+      barrier_of<(C::kProducers + 1) * C::kGroupThreads>(C::kRestBarrier);  // it is in the scores
+    }
+    convert_odd<false>(buffer, is_token, row, scales);
+  }
+
+  // The products of scales of any size, rounded, or what rounding left of them.
+  template <bool kRest>
+  __device__ __forceinline__ void convert_odd(int buffer, bool is_token, const std::byte* row,
+                                              const Scales& scales) const {
+    const std::uint32_t low = swizzled(shared_address(shared_.tiles[buffer][0]), token(), 2 * quarter());
+#pragma unroll 1
+    for (int j = 0; j < C::kFp8Chunks; ++j) {
+      const uint4 raw = load_16<8>(row + 64 * j);
+      const auto values = convert_odd_piece<kRest>(is_token ? raw : uint4{}, scales.of_piece(j));
+      store_shared_16(low + j * C::kChunkBytes, values.low);
+      store_shared_16((low ^ 16U) + j * C::kChunkBytes, values.high);
+      if (j + 1 == C::kFp8Chunks) cp_async_wait();  // bf16 dims
+      if (j % C::kPartChunks + 1 == C::kPartChunks) publish(buffer, j / C::kPartChunks);
+    }
+  }
+
+  // A tile that needs no conversion.
+  template <int kBytesAtOnce>
+  __device__ __forceinline__ void copy_tile(int buffer, bool is_token, const std::byte* row) const {
+    mark_tokens(buffer, is_token);
+    const std::uint32_t tile = shared_address(shared_.tiles[buffer][0]);
+#pragma unroll
+    for (int part = 0; part < C::kParts; ++part) {
+      const int end = part + 1 == C::kParts ? C::kChunks : (part + 1) * C::kPartChunks;
+#pragma unroll
+      for (int j = part * C::kPartChunks; j < end; ++j) {
+        copy_bf16<kBytesAtOnce>(tile + j * C::kChunkBytes, row + j * C::kLineBytes, is_token);
+      }
+      cp_async_commit();
+    }
+    publish_copied<0>(buffer);
+  }
+
+  template <int kPart>
+  __device__ __forceinline__ void publish_copied(int buffer) const {
+    if constexpr (kPart < C::kParts) {
+      cp_async_wait_group<C::kParts - 1 - kPart>();
+      publish(buffer, kPart);
+      publish_copied<kPart + 1>(buffer);
     }
   }
 
   // Piece j + 1, asked for before piece j is converted; if it is a part's first, that part has landed.
   __device__ __forceinline__ uint4 next_piece(int j, const uint4& last) const {
     if (j + 1 == C::kFp8Chunks) return last;
-    if (j + 1 >= C::kParkedPieces) return raw_[j + 1 - C::kParkedPieces];
-    if ((j + 1) % C::kPartChunks == 0) cp_async_wait_group<C::kParkedParts>();
-    return load_shared_16(parked(j + 1));
+    const int place = !C::kHoldsRow && j + 1 >= C::kPlaces ? j + 1 - C::kPlaces : j + 1;
+    if (place >= C::kParkedPlaces) return raw_[place - C::kParkedPlaces];
+    if ((j + 1) % C::kPartChunks == 0) cp_async_wait_group<C::kHoldsRow ? C::kParkedParts : 0>();
+    return load_shared_16(parked(place));
+  }
+
+  __device__ __forceinline__ void mark_tokens(int buffer, bool is_token) const {
+    const std::uint32_t tokens = __ballot_sync(~0U, is_token);
+    if (lane() == 0) shared_.tokens[buffer][thread_ / 32] = tokens;
   }
 
   // Clears the second bit of every token that has a NaN in one of its four lanes.
@@ -185,7 +307,6 @@ class TileProducer {
     const std::uint32_t to = swizzled(chunk, token(), quarter());
     copy_16<kBytesAtOnce>(to, from, is_token);
     copy_16<kBytesAtOnce>(to ^ 64U, from + 64, is_token);  // piece q + 4
-    cp_async_commit();
   }
 
   template <int kBytesAtOnce>
@@ -199,7 +320,7 @@ class TileProducer {
   }
 
   __device__ __forceinline__ std::uint32_t parked(int j) const {
-    return shared_address(&shared_.parked[j][thread_]);
+    return shared_address(&shared_.parked[j * C::kProducers * C::kGroupThreads + thread_]);
   }
 
   // No proxy fence here: it would wait for the loads under way. The reader fences.
@@ -210,7 +331,8 @@ class TileProducer {
   const SplitParams& params_;
   WgmmaShared<C>& shared_;
   TileCursor<C> cursor_;
-  uint4 raw_[C::kRegisterPieces];
+  uint4 raw_[WgmmaShared<C>::at_least_one(C::kRegisterPlaces)];
+  std::uint32_t scale_ = 0;  // one of the token's, if they are inline
   int thread_;
 };
 

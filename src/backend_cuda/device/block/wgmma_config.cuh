@@ -3,7 +3,8 @@
 // A CTA has 64 heads of a row, on the m of both products: two consumer warpgroups, each with the O of all
 // heads for half of the value dims, and two producer warpgroups that turn cached tokens into bf16 tiles. A
 // tile of 64 tokens is kChunks chunks of 64 dims, 64 lines of 128 bytes each: as B of the scores its lines
-// run along k, as B of the values along n, so one tile serves both.
+// run along k, as B of the values along n, so one tile serves both. Of 576 dims the last chunk is no value
+// ("key tail"); once it is scored, the tile's weights P take its place, which are as large.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,10 @@ struct WgmmaConfig {
   static constexpr int kConsumers = 2;
   static constexpr int kProducers = 2;
   static constexpr int kThreads = (kConsumers + kProducers) * kGroupThreads;
+  // Named barriers: the consumers' is that of the first threads of a CTA, as in every kernel.
+  static constexpr int kProducerBarrier = 2;
+  static constexpr int kRestBarrier = 3;   // the producers', and of the group that scored a tile's rest
+  static constexpr int kGroupBarrier = 4;  // of consumer group 0; the next is group 1's
   // Together 512 for a warp of each group: all registers of an SM.
   static constexpr int kLaunchRegisters = 65536 / kThreads;
   static constexpr int kConsumerRegisters = 192;
@@ -41,34 +46,47 @@ struct WgmmaConfig {
   static constexpr int kChunks = kDims / kChunkDims;
   static constexpr int kValueChunks = kValueDim / kChunkDims;
   static constexpr int kPartChunks = kChunksOfPart;  // chunks handed to the consumers at once
-  static constexpr int kParts = (kChunks + kPartChunks - 1) / kPartChunks;
+  static constexpr int kParts = kValueChunks / kPartChunks;
+  static constexpr bool kHasKeyTail = kChunks > kValueChunks;  // it belongs to the last part
   static constexpr int kLineBytes = 2 * kChunkDims;
   static constexpr int kChunkBytes = kTile * kLineBytes;
 
   static constexpr ByteMap kMap = kFormat == KvFormat::fp8_tile64_rope_bf16_footer    ? kFp8Tile64FooterMap
                                   : kFormat == KvFormat::fp8_tile128_rope_bf16_inline ? kFp8Tile128InlineMap
                                                                                       : bf16_byte_map(kDims);
+  static constexpr bool kHasFooters = kMap.scale_place == ScalePlace::footer;
+  static constexpr bool kHasInlineScales = kMap.scale_place == ScalePlace::inline_with_data;
+
   static constexpr int kFp8Chunks = kMap.fp8_dims / kChunkDims;
-  // Of a thread's fp8 pieces these wait in shared memory, the others in registers.
-  static constexpr int kParkedPieces = kFp8Chunks - 2;
-  static constexpr int kParkedParts = (kParkedPieces + kPartChunks - 1) / kPartChunks;
-  static constexpr int kRegisterPieces = kFp8Chunks - kParkedPieces;
+  // Of a thread's fp8 pieces, one a chunk, kPlaces are under way or wait, the first ones in shared memory, the
+  // others in registers. Piece i has place i % kPlaces.
+  static constexpr int kParkedPlaces = kFp8Chunks == 0 ? 0 : kHasKeyTail ? 2 : 5;
+  static constexpr int kRegisterPlaces = kFp8Chunks == 0 ? 0 : 2;
+  static constexpr int kPlaces = kParkedPlaces + kRegisterPlaces;
+  static constexpr bool kHoldsRow = kPlaces == kFp8Chunks;
+  static_assert(kHoldsRow || kFp8Chunks == 2 * kPlaces);
+  static constexpr int kParkedParts = (kParkedPlaces + kPartChunks - 1) / kPartChunks;
 };
 
 template <class C>
 struct alignas(1024) WgmmaShared {
+  static constexpr int kBlockTiles = 4;  // whose rows are found at once
+  static constexpr int kScaleTiles = C::kHasFooters ? 2 * kBlockTiles : 0;
+  // Arrays that a format may not need have one element then.
+  WAVEFILL_HOST_DEVICE static constexpr int at_least_one(int count) { return count > 0 ? count : 1; }
+
   std::byte query[C::kChunks][C::kChunkBytes];
   std::byte tiles[C::kBuffers][C::kChunks][C::kChunkBytes];
-  std::byte weights[C::kHeads * C::kTile * 2];  // P of the latest tile
-  static constexpr int kBlockTiles = 4;         // whose rows are found at once
-  static constexpr int kScaleTiles = 2 * kBlockTiles;
+  std::byte weights[C::kHasKeyTail ? 16 : C::kHeads * C::kTile * 2];  // P of the latest tile
 
-  uint4 parked[C::kParkedPieces][C::kProducers * C::kGroupThreads];  // a producer's own, raw
-  uint2 scales[kScaleTiles][C::kTile];                               // as cached
+  // A producer's own pieces, raw: place i of thread t is i * kProducers * kGroupThreads + t.
+  uint4 parked[at_least_one(C::kParkedPlaces * C::kProducers * C::kGroupThreads)];
+  uint2 scales[at_least_one(kScaleTiles * C::kTile)];  // of footers, as cached: kTile of each tile
   std::int32_t indices[kBlockTiles][C::kTile];  // of the tokens of the block to come, negative: none
   // Word i: tokens 8 i .. 8 i + 7, four bits each. All are clear where there is no token, the second one
   // where it has a NaN among its e4m3 values.
-  std::uint32_t tokens[C::kBuffers][8];
+  alignas(16) std::uint32_t tokens[C::kBuffers][8];
+  std::uint32_t comes_twice[C::kBuffers];        // not 0: before the tile comes what it was rounded by
   float reference[C::kConsumers][C::kHeads];     // what that P is relative to (base 2)
   float sums[C::kConsumers][C::kHeads];          // of a group's weights,
   float rounded_sums[C::kConsumers][C::kHeads];  // and as P had them

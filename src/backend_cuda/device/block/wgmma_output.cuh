@@ -29,13 +29,6 @@ __device__ __forceinline__ HeadEnd finish_head(const OutputParams& params, bool 
   return {sum == 0.0F ? 0.0F : reciprocal_approx(sum), lse_log2};
 }
 
-// The same value, but what follows from it is not formed earlier: addresses would be held in registers
-// through the loop.
-__device__ __forceinline__ int formed_here(int value) {
-  asm volatile("" : "+r"(value));
-  return value;
-}
-
 // The 16 rows of 256 dims that a warp has of 64 x 512 accumulators, and where it may stage them.
 struct OutputRows {
   std::uint32_t stage;  // 8,192 bytes of shared memory, in lines of 512

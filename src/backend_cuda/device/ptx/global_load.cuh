@@ -22,6 +22,12 @@ __device__ __forceinline__ uint4 load_16(const void* from) {
   return v;
 }
 
+__device__ __forceinline__ std::uint32_t load_4(const void* from) {
+  std::uint32_t v;
+  asm volatile("ld.global.L1::no_allocate.b32 %0, [%1];" : "=r"(v) : "l"(from));
+  return v;
+}
+
 __device__ __forceinline__ void prefetch_l2(const void* from) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }

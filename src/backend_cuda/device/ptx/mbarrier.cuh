@@ -64,15 +64,25 @@ __device__ __forceinline__ void named_barrier() {
   asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
 }
 
-// The same, and whether the predicate holds in any of them.
-template <int kThreads>
+// The same, and whether the predicate holds in any of them; of any kThreads threads with barrier kBarrier.
+template <int kThreads, int kBarrier = 1>
 __device__ __forceinline__ bool named_barrier_or(bool predicate) {
   uint32_t any = 0;
-  asm volatile("{.reg .pred p, q; setp.ne.u32 p, %1, 0; bar.red.or.pred q, 1, %2, p; selp.u32 %0, 1, 0, q;}"
+  asm volatile("{.reg .pred p, q; setp.ne.u32 p, %1, 0; bar.red.or.pred q, %3, %2, p; selp.u32 %0, 1, 0, q;}"
                : "=r"(any)
-               : "r"(predicate ? 1U : 0U), "n"(kThreads)
+               : "r"(predicate ? 1U : 0U), "n"(kThreads), "n"(kBarrier)
                : "memory");
   return any != 0;
+}
+
+// Of any kThreads threads that name the same barrier; some of them may arrive without waiting.
+template <int kThreads>
+__device__ __forceinline__ void barrier_of(int barrier) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
+}
+template <int kThreads>
+__device__ __forceinline__ void barrier_arrive(int barrier) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
 }
 
 }  // namespace wavefill::cuda
