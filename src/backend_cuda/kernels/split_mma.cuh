@@ -101,15 +101,11 @@ class SplitItem {
 
   // Shared memory is free: the item before, if any, ended with a barrier.
   __device__ __forceinline__ void reset() {
-#pragma unroll
-    for (int h = 0; h < SoftmaxThread<C>::kHeadsHere; ++h) {
-      softmax_.reference[h] = minus_infinity();
-      softmax_.sum[h] = 0.0F;
-    }
+    softmax_.clear();
     if (thread_ < C::kHeads) {
       shared_.reference[thread_] = minus_infinity();
       shared_.tile_max[thread_] = ordered_bits(minus_infinity());
-      for (int w = 0; w < C::kComputeWarps; ++w) shared_.sums[w][thread_] = 0.0F;
+      for (auto& sums : shared_.sums) sums[thread_] = 0.0F;
     }
   }
 
@@ -127,8 +123,7 @@ class SplitItem {
       if constexpr (C::kRecompute == 2) thread_ = forget(thread_);
       if (tile_idx + 1 < tiles) score(tile_idx + 1, ring_);
       if (named_barrier_or<C::kComputeThreads>(exceeded)) raise_references(stage, tile_idx);
-#pragma unroll
-      for (int h = 0; h < SoftmaxThread<C>::kHeadsHere; ++h) softmax_.sum[h] += softmax_.tile_sum[h];
+      softmax_.add_tile();
       if (slice_ < C::kFp8Slices) {
         const SliceUnits units = shared_.units[stage][slice_];
         unit_ = units.unit;
@@ -165,8 +160,7 @@ class SplitItem {
 #pragma unroll
     for (int h = 0; h < SoftmaxThread<C>::kHeadsHere; ++h) {
       const RaisedReference raised = raised_reference<C>(shared_, place.head + h);
-      softmax_.reference[h] = raised.value;
-      softmax_.sum[h] *= raised.factor;
+      softmax_.raise(h, raised.value, raised.factor);
     }
     write_weights<C>(shared_, place, softmax_, x, tile_idx);
     named_barrier<C::kComputeThreads>();

@@ -55,6 +55,11 @@ __device__ __forceinline__ void finish_heads(SplitShared<C>& shared, const Outpu
     shared.factor[thread] = sum == 0.0F ? 0.0F : 1.0F / sum;
     params.lse_partial[std::int64_t{item.partial_idx} * params.num_heads + head] = lse_log2;
   }
+  if constexpr (C::kP16IsBf16) {
+    float rounded = 0.0F;
+    for (int w = 0; w < C::kComputeWarps; ++w) rounded += shared.sums[C::kComputeWarps + w][thread];
+    if (rounded != 0.0F) shared.factor[thread] *= sum / rounded;
+  }
 }
 
 // The lane's dims of one head, from accumulator elements `c` (row g) and c + 2 (row g + 8) of each fragment.

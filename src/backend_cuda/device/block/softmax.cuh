@@ -52,6 +52,28 @@ struct SoftmaxThread {
   float reference[kHeadsHere];
   float sum[kHeadsHere];       // of this thread's tokens, relative to the reference
   float tile_sum[kHeadsHere];  // of the latest tile, not yet in `sum`
+  float rounded[kHeadsHere];   // the same two of the weights as P has them; used where C::kP16IsBf16
+  float tile_rounded[kHeadsHere];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int h = 0; h < kHeadsHere; ++h) {
+      reference[h] = minus_infinity();
+      sum[h] = rounded[h] = 0.0F;
+    }
+  }
+  __device__ __forceinline__ void add_tile() {
+#pragma unroll
+    for (int h = 0; h < kHeadsHere; ++h) {
+      sum[h] += tile_sum[h];
+      rounded[h] += tile_rounded[h];
+    }
+  }
+  __device__ __forceinline__ void raise(int h, float to, float factor) {
+    reference[h] = to;
+    sum[h] *= factor;
+    rounded[h] *= factor;
+  }
 };
 
 // The thread's scores of a tile in base 2, summed over slices in their order; -inf for tokens that are none.
@@ -98,7 +120,7 @@ __device__ __forceinline__ bool write_weights(SplitShared<C>& shared, const Soft
   std::uint16_t* p = shared.p[tile_idx & 1];
   bool exceeded = false;
 #pragma unroll
-  for (int h = 0; h < Place::kHeadsHere; ++h) thread.tile_sum[h] = 0.0F;
+  for (int h = 0; h < Place::kHeadsHere; ++h) thread.tile_sum[h] = thread.tile_rounded[h] = 0.0F;
 #pragma unroll
   for (int i = 0; i < Place::kCount; i += Place::kHeadsHere) {
     float weight[2] = {};
@@ -114,6 +136,11 @@ __device__ __forceinline__ bool write_weights(SplitShared<C>& shared, const Soft
     std::uint16_t* to = p + p_offset<C>(position, place.head / 8) + place.head % 8;
     const std::uint32_t pair =
         C::kP16IsBf16 ? pack_bf16x2(weight[0], weight[1]) : pack_f16x2(weight[0], weight[1]);
+    if constexpr (C::kP16IsBf16) {
+      const float2 rounded = unpack_bf16x2(pair);
+      thread.tile_rounded[0] += rounded.x;
+      if constexpr (Place::kHeadsHere == 2) thread.tile_rounded[1] += rounded.y;
+    }
     if constexpr (Place::kHeadsHere == 2) {
       *reinterpret_cast<std::uint32_t*>(to) = pair;
     } else {
@@ -167,19 +194,22 @@ __device__ __forceinline__ RaisedReference raised_reference(const SplitShared<C>
   return {value, old == minus_infinity() ? 0.0F : exp2_approx(old - value)};
 }
 
-// Sums this thread's weights into shared.sums[warp]; heads that the warp has none of stay 0.
+// Sums this thread's weights into its warp's shared.sums; heads that the warp has none of stay 0.
 template <class C>
 __device__ __forceinline__ void publish_sums(SplitShared<C>& shared, const SoftmaxPlace<C>& place,
                                              const SoftmaxThread<C>& thread, int warp) {
   using Place = SoftmaxPlace<C>;
-#pragma unroll
-  for (int h = 0; h < Place::kHeadsHere; ++h) {
-    float sum = thread.sum[h];
+  const auto publish = [&](float sum, int row, int head) {
 #pragma unroll
     for (int bit = 1; bit < 32; bit <<= 1) {
       if ((Place::kTokenLaneMask & bit) != 0) sum += __shfl_xor_sync(~0U, sum, bit);
     }
-    if ((threadIdx.x & Place::kTokenLaneMask & 31U) == 0) shared.sums[warp][place.head + h] = sum;
+    if ((threadIdx.x & Place::kTokenLaneMask & 31U) == 0) shared.sums[row][head] = sum;
+  };
+#pragma unroll
+  for (int h = 0; h < Place::kHeadsHere; ++h) {
+    publish(thread.sum[h], warp, place.head + h);
+    if constexpr (C::kP16IsBf16) publish(thread.rounded[h], C::kComputeWarps + warp, place.head + h);
   }
 }
 

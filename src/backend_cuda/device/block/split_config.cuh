@@ -65,7 +65,9 @@ struct SplitConfig {
   static constexpr bool kHasTail = kDims > kValueDim;
   static constexpr int kTailBytes = kHasTail ? 16 : 0;
   static constexpr bool kFooterScales = kMap.scale_place == ScalePlace::footer;
-  static constexpr bool kP16IsBf16 = !kHasFp8;  // P is fp16 where values are e4m3 (exact in fp16), else bf16
+  // P is fp16 where values are e4m3 (exact in fp16), else bf16, which rounds so much that O is divided by the
+  // sum of the rounded weights. The log-sum-exp comes of the exact ones.
+  static constexpr bool kP16IsBf16 = !kHasFp8;
 
   static constexpr int kStageBytes =
       (kFp8Slices * kSliceDims + (kSlices - kFp8Slices) * kSliceDims * 2 + kSlices * kTailBytes) * kTile;
@@ -120,7 +122,8 @@ struct alignas(128) SplitShared {
   std::uint8_t valid[C::kStages][C::kTile];  // whether there is a token
   float reference[C::kHeads];                // what P is relative to (base 2)
   std::int32_t tile_max[C::kHeads];          // as ordered_bits(); empty outside raise_references()
-  float sums[C::kComputeWarps][C::kHeads];
+  // Each warp's sums of its weights, and (kP16IsBf16) behind them those of the weights as P has them.
+  float sums[(C::kP16IsBf16 ? 2 : 1) * C::kComputeWarps][C::kHeads];
   float factor[C::kHeads];  // what O is multiplied by in the end
 };
 

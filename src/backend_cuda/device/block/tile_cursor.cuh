@@ -16,6 +16,12 @@
 
 namespace wavefill::cuda {
 
+enum class TokenKind : int {
+  beyond_tiles,  // there is no such tile
+  none,          // the tile has no token there
+  token,
+};
+
 // Where a token of a tile lies: the address of its row, or one of two numbers that are none.
 class TokenPlace {
  public:
@@ -26,7 +32,10 @@ class TokenPlace {
     return TokenPlace(reinterpret_cast<std::uint64_t>(row));
   }
 
-  __device__ __forceinline__ bool has_tile() const { return place_ != 0; }
+  // One register where the address takes two.
+  __device__ __forceinline__ TokenKind kind() const {
+    return static_cast<TokenKind>(formed_here(static_cast<int>(place_ != 0) + static_cast<int>(place_ > 1)));
+  }
   __device__ __forceinline__ bool is_token() const { return place_ > 1; }
   // Precondition: is_token().
   __device__ __forceinline__ const std::byte* row() const {
@@ -95,7 +104,7 @@ class TileCursor {
 
  private:
   __device__ __forceinline__ ItemRange items() const { return items_of_cta<C>(params_.plan); }
-  __device__ __forceinline__ int quarter() const { return lane_ % kBlock; }
+  __device__ __forceinline__ int quarter() const { return lane_ & (kBlock - 1); }
 
   // Moves this lane's place `skip` tiles on.
   __device__ __forceinline__ void move(int skip) {

@@ -38,7 +38,7 @@ template <class C>
 class TileProducer {
  public:
   __device__ __forceinline__ TileProducer(const SplitParams& params, WgmmaShared<C>& shared, int thread)
-      : params_(params), shared_(shared), cursor_(params, shared, thread / 4, thread % 32), thread_(thread) {}
+      : params_(params), shared_(shared), cursor_(params, shared, thread >> 2, thread & 31), thread_(thread) {}
 
   // Precondition: earlier grids have ended, but for what the constructor read.
   __device__ __forceinline__ void run() {
@@ -48,20 +48,22 @@ class TileProducer {
     __syncwarp();
     cursor_.find_block();
     cursor_.ask_scales(0, 0, 1);
-    TokenPlace place = cursor_.peek(0);
-    row = row_at(place, row);
+    TokenPlace next = cursor_.peek(0);
+    TokenKind kind = next.kind();
+    row = row_at(next, row);
     if (params_.aligned_16 != 0) {
       ask_row<16>(row);
     } else {
       ask_row<8>(row);
     }
-    TokenPlace next = cursor_.peek(1);
+    next = cursor_.peek(1);
+    TokenKind next_kind = next.kind();
     const std::byte* next_row = row_at(next, row);
     prefetch(next_row);
     cursor_.ask_scales(0, 1, kBlock);  // behind the first row: 192 more places in memory
     cursor_.look_ahead();
     cp_async_commit();
-    for (std::int32_t tile = 0; place.has_tile(); ++tile) {
+    for (std::int32_t tile = 0; kind != TokenKind::beyond_tiles; ++tile) {
       if constexpr (C::kParkedPlaces > 0) {
         cp_async_wait_group<C::kParkedParts>();  // the first part of this tile, and the scales before it
         __syncwarp();
@@ -75,33 +77,34 @@ class TileProducer {
         const bool is_any = params_.aligned_16 == 0 || __any_sync(~0U, scales.are_wide());
         mbarrier_wait(empty, parity);
         if (is_any) {
-          fill_tile<true>(buffer, place.is_token(), row, next_row, scales);
+          fill_tile<true>(buffer, kind == TokenKind::token, row, next_row, scales);
         } else {
-          fill_tile<false>(buffer, place.is_token(), row, next_row, scales);
+          fill_tile<false>(buffer, kind == TokenKind::token, row, next_row, scales);
         }
       } else if constexpr (C::kHasInlineScales) {
-        const InlineScales scales(scale_, place.is_token());
+        const InlineScales scales(scale_, kind == TokenKind::token);
         mbarrier_wait(empty, parity);
         const bool is_odd =
             named_barrier_or<C::kProducers * C::kGroupThreads, C::kProducerBarrier>(scales.is_odd());
         if (thread_ == 0) shared_.comes_twice[buffer] = is_odd ? 1 : 0;
         if (params_.aligned_16 == 0 || is_odd) {
-          fill_slowly(buffer, place.is_token(), row, scales, is_odd);
+          fill_slowly(buffer, kind == TokenKind::token, row, scales, is_odd);
           ask_row<8>(next_row);
         } else {
-          fill_tile<false>(buffer, place.is_token(), row, next_row, scales);
+          fill_tile<false>(buffer, kind == TokenKind::token, row, next_row, scales);
         }
       } else {
         mbarrier_wait(empty, parity);
         if (params_.aligned_16 == 0) {
-          copy_tile<8>(buffer, place.is_token(), row);
+          copy_tile<8>(buffer, kind == TokenKind::token, row);
         } else {
-          copy_tile<16>(buffer, place.is_token(), row);
+          copy_tile<16>(buffer, kind == TokenKind::token, row);
         }
       }
-      place = next;
+      kind = next_kind;
       row = next_row;
       next = cursor_.peek(tile + 2);
+      next_kind = next.kind();
       next_row = row_at(next, row);
       prefetch(next_row);
       if ((tile + 3) % kBlock == 0) {  // that was the last tile of its block
@@ -118,9 +121,9 @@ class TileProducer {
   static constexpr int kPlaceParts = (C::kPlaces + C::kPartChunks - 1) / C::kPartChunks;
   using Scales = std::conditional_t<C::kHasFooters, FooterScales, InlineScales>;
 
-  __device__ __forceinline__ int lane() const { return thread_ % 32; }
-  __device__ __forceinline__ int token() const { return thread_ / 4; }
-  __device__ __forceinline__ int quarter() const { return thread_ % 4; }
+  __device__ __forceinline__ int lane() const { return thread_ & 31; }
+  __device__ __forceinline__ int token() const { return thread_ >> 2; }
+  __device__ __forceinline__ int quarter() const { return thread_ & 3; }
 
   // What this thread reads of a token: of none, what it read before.
   __device__ __forceinline__ const std::byte* row_at(const TokenPlace& place,
@@ -135,8 +138,8 @@ class TileProducer {
     constexpr int kLast = C::kMap.data_bytes / kAtOnce * kAtOnce;
     constexpr int kRest = C::kMap.data_bytes - kLast;
 #pragma unroll
-    for (int i = 0; i < kLast; i += kAtOnce) prefetch_l2(row + i + formed_here(thread_) % 4 * 112);  // * 16 are in it
-    if constexpr (kRest > 64) prefetch_l2(row + kLast + formed_here(thread_) % 4 * (kRest / 4 - 16));
+    for (int i = 0; i < kLast; i += kAtOnce) prefetch_l2(row + i + (formed_here(thread_) & 3) * 112);  // * 16 are in it
+    if constexpr (kRest > 64) prefetch_l2(row + kLast + (formed_here(thread_) & 3) * (kRest / 4 - 16));
   }
 
   // The pieces of one part of the places, of a row from `row` on. Those that are parked are a group of copies.
@@ -175,7 +178,7 @@ class TileProducer {
 
   __device__ __forceinline__ void ask_inline_scale(const std::byte* row) {
     if constexpr (C::kHasInlineScales) {
-      scale_ = load_4(row + C::kMap.scale_offset - 12 * (formed_here(thread_) % 4));
+      scale_ = load_4(row + C::kMap.scale_offset - 12 * (formed_here(thread_) & 3));
     }
   }
 
@@ -291,7 +294,7 @@ class TileProducer {
 
   __device__ __forceinline__ void mark_tokens(int buffer, bool is_token) const {
     const std::uint32_t tokens = __ballot_sync(~0U, is_token);
-    if (lane() == 0) shared_.tokens[buffer][thread_ / 32] = tokens;
+    if (lane() == 0) shared_.tokens[buffer][thread_ >> 5] = tokens;
   }
 
   // Clears the second bit of every token that has a NaN in one of its four lanes.
@@ -299,7 +302,7 @@ class TileProducer {
     const std::uint32_t lanes = __ballot_sync(~0U, has_nan);
     if (lanes == 0) return;
     const std::uint32_t pairs = lanes | lanes >> 1;
-    if (lane() == 0) shared_.tokens[buffer][thread_ / 32] &= ~(((pairs | pairs >> 2) & 0x1111'1111U) << 1);
+    if (lane() == 0) shared_.tokens[buffer][thread_ >> 5] &= ~(((pairs | pairs >> 2) & 0x1111'1111U) << 1);
   }
 
   template <int kBytesAtOnce>
