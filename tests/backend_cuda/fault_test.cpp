@@ -11,6 +11,7 @@
 
 #include "backend_cuda/gpu_fixture.h"
 #include "core/bf16.h"
+#include "kv/byte_map.h"
 #include "oracle/case.h"
 #include "wavefill/plan.h"
 
@@ -26,6 +27,17 @@ oracle::Case small_case() {
   c.lengths = c.extra_lengths = oracle::Lengths::random;
   c.sink = oracle::Sink::random;
   return c;
+}
+
+// A token that row 0 uses in the main cache and row 1 does not.
+std::int32_t token_of_row_0_alone(const DecodeArgs& args) {
+  const IndexView& indices = args.main.indices;
+  for (std::int64_t column = 0; column < args.shape.topk; ++column) {
+    const std::int32_t token = indices.data[column];
+    const std::int32_t* other = indices.data + indices.stride_batch;
+    if (std::find(other, other + args.shape.topk, token) == other + args.shape.topk) return token;
+  }
+  throw std::runtime_error("the rows use the same tokens");
 }
 
 class FaultTest : public GpuTest {
@@ -53,6 +65,38 @@ class FaultTest : public GpuTest {
     const oracle::Reference expected = oracle::reference(host.args());
     ASSERT_TRUE(backend().run(plan(host, small_case().shape, "fixed=1"), device.args(), nullptr).ok());
     EXPECT_TRUE(oracle::compare(expected, device.fetch_outputs()).passed);
+  }
+
+  // With a NaN at some bytes, one after another, of a token that row 0 alone uses.
+  void expect_nan_in_row_0(const oracle::Case& c) {
+    oracle::Inputs host(c);
+    DeviceInputs device(host);
+    const std::int32_t token = token_of_row_0_alone(host.args());
+    const KvCacheView& kv = device.args().main.kv;
+    const std::int64_t token_bytes = c.shape.kv_format == KvFormat::fp8_tile64_rope_bf16_footer
+                                         ? kFp8Tile64FooterMap.data_bytes
+                                         : kFp8Tile128InlineMap.data_bytes;
+    const std::byte* data =
+        kv.data + token / kv.page_size * kv.page_stride_bytes + token % kv.page_size * token_bytes;
+    for (const auto& [dim, byte] : {std::pair{3, 0x7F}, {130, 0xFF}, {200, 0x7F}, {330, 0xFF}, {447, 0x7F}}) {
+      auto* at = const_cast<std::byte*>(data) + dim;
+      std::byte before{};
+      check_cuda(cudaMemcpy(&before, at, 1, cudaMemcpyDeviceToHost));
+      check_cuda(cudaMemset(at, byte, 1));
+      for (const KernelSpec& kernel : backend().kernels()) {
+        if (!backend().supports(kernel, c.shape).ok()) continue;
+        const SplitPlan plan = full_plan(kernel, c.shape, "fixed=1");
+        ASSERT_TRUE(backend().run(plan, device.args(), nullptr).ok());
+        device.fetch_outputs();
+        const auto out = host.out_buffer();
+        const std::size_t row = static_cast<std::size_t>(c.shape.num_heads) * kValueDim;
+        for (std::size_t i = 0; i < 2 * row; i += kValueDim) {
+          EXPECT_EQ(std::isnan(bf16_to_float(out[i + static_cast<std::size_t>(dim)])), i < row)
+              << kernel.name << ", byte " << dim << ", head " << i / kValueDim;
+        }
+      }
+      check_cuda(cudaMemset(at, static_cast<int>(before), 1));
+    }
   }
 };
 
@@ -187,48 +231,25 @@ TEST_F(FaultTest, RowHasTheSameBitsAloneAndInItsBatch) {
   }
 }
 
-// A token that row 0 uses in the main cache and row 1 does not.
-std::int32_t token_of_row_0_alone(const DecodeArgs& args) {
-  const IndexView& indices = args.main.indices;
-  for (std::int64_t column = 0; column < args.shape.topk; ++column) {
-    const std::int32_t token = indices.data[column];
-    const std::int32_t* other = indices.data + indices.stride_batch;
-    if (std::find(other, other + args.shape.topk, token) == other + args.shape.topk) return token;
-  }
-  throw std::runtime_error("the rows use the same tokens");
-}
-
 // An e4m3 NaN is not read as a number, wherever in the token it stands, and stays in its row.
 TEST_F(FaultTest, NanOfATokenReachesItsRowAndNoOther) {
-  oracle::Case c = small_case();
-  c.shape.batch = 2;
-  c.lengths = c.extra_lengths = oracle::Lengths::absent;
-  for (const int num_heads : {16, 64}) {
-    c.shape.num_heads = num_heads;
-    oracle::Inputs host(c);
-    DeviceInputs device(host);
-    const std::int32_t token = token_of_row_0_alone(host.args());
-    const KvCacheView& kv = device.args().main.kv;
-    const std::byte* data =
-        kv.data + token / kv.page_size * kv.page_stride_bytes + token % kv.page_size * 576;
-    for (const auto& [dim, byte] : {std::pair{3, 0x7F}, {130, 0xFF}, {200, 0x7F}, {330, 0xFF}, {447, 0x7F}}) {
-      auto* at = const_cast<std::byte*>(data) + dim;
-      std::byte before{};
-      check_cuda(cudaMemcpy(&before, at, 1, cudaMemcpyDeviceToHost));
-      check_cuda(cudaMemset(at, byte, 1));
-      for (const KernelSpec& kernel : backend().kernels()) {
-        if (!backend().supports(kernel, c.shape).ok()) continue;
-        const SplitPlan plan = full_plan(kernel, c.shape, "fixed=1");
-        ASSERT_TRUE(backend().run(plan, device.args(), nullptr).ok());
-        device.fetch_outputs();
-        const auto out = host.out_buffer();
-        const std::size_t row = static_cast<std::size_t>(num_heads) * kValueDim;
-        for (std::size_t i = 0; i < 2 * row; i += kValueDim) {
-          EXPECT_EQ(std::isnan(bf16_to_float(out[i + static_cast<std::size_t>(dim)])), i < row)
-              << kernel.name << ", byte " << dim << ", head " << i / kValueDim;
-        }
-      }
-      check_cuda(cudaMemset(at, static_cast<int>(before), 1));
+  struct Tokens {
+    KvFormat format;
+    int d_qk;
+    bool odd_scales;
+  };
+  for (const Tokens& tokens : {Tokens{KvFormat::fp8_tile64_rope_bf16_footer, 512, false},
+                               {KvFormat::fp8_tile128_rope_bf16_inline, 576, false},
+                               {KvFormat::fp8_tile128_rope_bf16_inline, 576, true}}) {
+    for (const int num_heads : {16, 64}) {
+      oracle::Case c = small_case();
+      c.shape.batch = 2;
+      c.shape.kv_format = tokens.format;
+      c.shape.d_qk = tokens.d_qk;
+      c.shape.num_heads = num_heads;
+      c.odd_scales = tokens.odd_scales;
+      c.lengths = c.extra_lengths = oracle::Lengths::absent;
+      expect_nan_in_row_0(c);
     }
   }
 }

@@ -173,12 +173,13 @@ TEST(KernelTable, SharedBytesAreAsRecorded) {
     seen.emplace_back(kernel.kernel.name, kernel.kernel.smem_bytes);
   }
   const std::vector<std::pair<std::string, std::int64_t>> golden = {
-      {"wgmma_dsv4_h64", 232448}, {"mma_dsv4_h32", 184192},      {"mma_dsv4_h16_w16", 136448},
-      {"mma_dsv4_h16", 95872},    {"mma_dsv4_h16_small", 48384}, {"mma_dsv4_h8", 98176},
-      {"mma_dsv32_h32", 192384},  {"mma_dsv32_h16", 102016},     {"mma_dsv32_h16_small", 51456},
-      {"mma_dsv32_h8", 84224},    {"mma_bf16_h32", 202496},      {"mma_bf16_h16", 84096},
-      {"mma_bf16_h8", 116480},    {"mma_bf16_576_h32", 214784},  {"mma_bf16_576_h16", 92288},
-      {"mma_bf16_576_h8", 128768}};
+      {"wgmma_dsv4_h64", 232448},     {"wgmma_dsv32_h64", 232448},   {"wgmma_bf16_h64", 207872},
+      {"wgmma_bf16_576_h64", 224256}, {"mma_dsv4_h32", 184192},      {"mma_dsv4_h16_w16", 136448},
+      {"mma_dsv4_h16", 95872},        {"mma_dsv4_h16_small", 48384}, {"mma_dsv4_h8", 98176},
+      {"mma_dsv32_h32", 192384},      {"mma_dsv32_h16", 102016},     {"mma_dsv32_h16_small", 51456},
+      {"mma_dsv32_h8", 84224},        {"mma_bf16_h32", 203520},      {"mma_bf16_h16", 84608},
+      {"mma_bf16_h8", 116736},        {"mma_bf16_576_h32", 215808},  {"mma_bf16_576_h16", 92800},
+      {"mma_bf16_576_h8", 129024}};
   EXPECT_EQ(seen, golden);
 }
 

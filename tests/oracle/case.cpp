@@ -105,12 +105,13 @@ void add_formats(Table& table) {
     // Few heads and many are different kernels' on a GPU.
     for (const int num_heads : {16, 64}) {
       const std::string of_heads = num_heads == 64 ? "_h64" : "";
-      table.add(prefix + "_poisoned" + of_heads, shape_of(3, 1, num_heads, format, 130, 70, d_qk), [](Case& c) {
-        c.poison = true;
-        c.indices = c.extra_indices = Indices::holes;
-        c.lengths = c.extra_lengths = Lengths::random;
-        c.page_padding_bytes = 64;
-      });
+      table.add(prefix + "_poisoned" + of_heads, shape_of(3, 1, num_heads, format, 130, 70, d_qk),
+                [](Case& c) {
+                  c.poison = true;
+                  c.indices = c.extra_indices = Indices::holes;
+                  c.lengths = c.extra_lengths = Lengths::random;
+                  c.page_padding_bytes = 64;
+                });
     }
     for (const int num_heads : {7, 71}) {
       const std::string of_heads = num_heads == 71 ? "_h71" : "";

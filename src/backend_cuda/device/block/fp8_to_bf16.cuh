@@ -42,8 +42,8 @@ struct FooterScales {
   }
 };
 
-// A token's four fp32 scales, one of every lane of its four. Powers of two from 2^-126 to 2^7 are UE8M0 bytes;
-// any other scale is odd, and its products are rounded.
+// A token's four fp32 scales, one of every lane of its four. Powers of two from 2^-126 to 2^7 are UE8M0
+// bytes; any other scale is odd, and its products are rounded.
 class InlineScales {
  public:
   // All lanes of a warp together; what is no token has scales of 1.
@@ -59,7 +59,9 @@ class InlineScales {
   }
 
   // Of piece `piece`, of 64 dims. Precondition: no lane's scale is odd.
-  __device__ __forceinline__ std::uint32_t byte(int piece) const { return (bytes_ >> (piece / 2 * 8)) & 0xFFU; }
+  __device__ __forceinline__ std::uint32_t byte(int piece) const {
+    return (bytes_ >> (piece / 2 * 8)) & 0xFFU;
+  }
 
   // Any of the token's scales. All lanes of a warp together.
   __device__ __forceinline__ float of_piece(int piece) const {
@@ -162,7 +164,8 @@ __device__ __forceinline__ std::uint32_t convert_odd_pair(std::uint32_t pair, fl
 template <bool kRest>
 __device__ __forceinline__ Bf16Piece convert_odd_piece(const uint4& raw, float scale) {
   const auto word = [scale](std::uint32_t four) {
-    return make_uint2(convert_odd_pair<kRest>(four & 0xFFFFU, scale), convert_odd_pair<kRest>(four >> 16, scale));
+    return make_uint2(convert_odd_pair<kRest>(four & 0xFFFFU, scale),
+                      convert_odd_pair<kRest>(four >> 16, scale));
   };
   const uint2 a = word(raw.x);
   const uint2 b = word(raw.y);

@@ -206,7 +206,8 @@ class TileConsumer {
   }
 
   template <int kBegin, int kEnd>
-  __device__ __forceinline__ void start_scores(float (&s)[kScores], std::int32_t tile, bool accumulate = false) {
+  __device__ __forceinline__ void start_scores(float (&s)[kScores], std::int32_t tile,
+                                               bool accumulate = false) {
     const std::uint32_t parity = full_parity(tile);
     const std::uint64_t q = query_descriptor();
     const std::uint64_t k = key_descriptor(tile);
@@ -298,7 +299,8 @@ class TileConsumer {
     return shared_address(shared_.weights);
   }
 
-  __device__ __forceinline__ void publish(const std::uint32_t (&p)[C::kTile / 16][4], std::int32_t tile) const {
+  __device__ __forceinline__ void publish(const std::uint32_t (&p)[C::kTile / 16][4],
+                                          std::int32_t tile) const {
     const std::uint32_t weights = weights_of(tile);
     // The other warps of this group may still be scoring the key tail.
     if constexpr (C::kHasKeyTail) barrier_of<C::kGroupThreads>(C::kGroupBarrier + group_);
@@ -394,9 +396,10 @@ class TileConsumer {
   int thread_;
   int warp_;
   int lane_;
-  int row_;                           // of the heads here: this one and the eighth after it
-  std::int32_t first_tile_ = -1;      // tiles of the items before; negative: before the first
-  // What is odd about them: bit 0, how many the other group scored; bit 1 + b, how many in buffer b came twice.
+  int row_;                       // of the heads here: this one and the eighth after it
+  std::int32_t first_tile_ = -1;  // tiles of the items before; negative: before the first
+  // What is odd about them: bit 0, how many the other group scored; bit 1 + b, how many in buffer b came
+  // twice.
   std::uint32_t phases_ = 0;
   HeadWeights<C> heads_;
   float o_[2][kOutputs];  // the dims of a group are two wgmma wide

@@ -86,8 +86,8 @@ class TileCursor {
     if constexpr (C::kHasFooters) {
       if (quarter() < begin || quarter() >= end) return;
       const std::int32_t tile = block * kBlock + quarter();
-      cp_async_8(shared_address(&shared_.scales[tile % WgmmaShared<C>::kScaleTiles * C::kTile + token_]), footer_,
-                 footer_ != nullptr ? 8 : 0);
+      cp_async_8(shared_address(&shared_.scales[tile % WgmmaShared<C>::kScaleTiles * C::kTile + token_]),
+                 footer_, footer_ != nullptr ? 8 : 0);
     }
   }
 

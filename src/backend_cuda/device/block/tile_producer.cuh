@@ -6,17 +6,17 @@
 // number: all banks once.
 //
 // As soon as a piece is converted, the same piece of the next tile's row is asked for into the same place, so
-// that all of a row is always under way: the first pieces to shared memory, where a thread copies back what it
-// asked for itself, without a barrier, and the next to registers. Those at the end only, and without a
-// condition: the compiler gives all loads into registers one scoreboard, and puts a condition behind the load,
-// where it would wait. What is asked for where there is no token is therefore some row that this thread may
-// read. Where there are places for half of a row's pieces only (dsv32), its second half follows the first into
-// them. bf16 dims need no conversion: they are copied straight to the tile when it begins.
+// that all of a row is always under way: the first pieces to shared memory, where a thread copies back what
+// it asked for itself, without a barrier, and the next to registers. Those at the end only, and without a
+// condition: the compiler gives all loads into registers one scoreboard, and puts a condition behind the
+// load, where it would wait. What is asked for where there is no token is therefore some row that this thread
+// may read. Where there are places for half of a row's pieces only (dsv32), its second half follows the first
+// into them. bf16 dims need no conversion: they are copied straight to the tile when it begins.
 //
-// Scales of a footer are asked for with the row's address (TileCursor), inline ones with its pieces. An inline
-// scale that is no power of two makes products that bf16 has no room for. Such a tile comes twice: first what
-// rounding left of them, for the scores alone, then the rounded ones. That is slow, and exact to 2^-17 of a
-// value in the scores.
+// Scales of a footer are asked for with the row's address (TileCursor), inline ones with its pieces. An
+// inline scale that is no power of two makes products that bf16 has no room for. Such a tile comes twice:
+// first what rounding left of them, for the scores alone, then the rounded ones. That is slow, and exact to
+// 2^-17 of a value in the scores.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,10 @@ template <class C>
 class TileProducer {
  public:
   __device__ __forceinline__ TileProducer(const SplitParams& params, WgmmaShared<C>& shared, int thread)
-      : params_(params), shared_(shared), cursor_(params, shared, thread >> 2, thread & 31), thread_(thread) {}
+      : params_(params),
+        shared_(shared),
+        cursor_(params, shared, thread >> 2, thread & 31),
+        thread_(thread) {}
 
   // Precondition: earlier grids have ended, but for what the constructor read.
   __device__ __forceinline__ void run() {
@@ -138,11 +141,13 @@ class TileProducer {
     constexpr int kLast = C::kMap.data_bytes / kAtOnce * kAtOnce;
     constexpr int kRest = C::kMap.data_bytes - kLast;
 #pragma unroll
-    for (int i = 0; i < kLast; i += kAtOnce) prefetch_l2(row + i + (formed_here(thread_) & 3) * 112);  // * 16 are in it
+    for (int i = 0; i < kLast; i += kAtOnce)
+      prefetch_l2(row + i + (formed_here(thread_) & 3) * 112);  // * 16 are in it
     if constexpr (kRest > 64) prefetch_l2(row + kLast + (formed_here(thread_) & 3) * (kRest / 4 - 16));
   }
 
-  // The pieces of one part of the places, of a row from `row` on. Those that are parked are a group of copies.
+  // The pieces of one part of the places, of a row from `row` on. Those that are parked are a group of
+  // copies.
   template <int kBytesAtOnce>
   __device__ __forceinline__ void ask_part(int part, const std::byte* row) {
 #pragma unroll

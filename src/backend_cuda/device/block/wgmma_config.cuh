@@ -58,8 +58,8 @@ struct WgmmaConfig {
   static constexpr bool kHasInlineScales = kMap.scale_place == ScalePlace::inline_with_data;
 
   static constexpr int kFp8Chunks = kMap.fp8_dims / kChunkDims;
-  // Of a thread's fp8 pieces, one a chunk, kPlaces are under way or wait, the first ones in shared memory, the
-  // others in registers. Piece i has place i % kPlaces.
+  // Of a thread's fp8 pieces, one a chunk, kPlaces are under way or wait, the first ones in shared memory,
+  // the others in registers. Piece i has place i % kPlaces.
   static constexpr int kParkedPlaces = kFp8Chunks == 0 ? 0 : kHasKeyTail ? 2 : 5;
   static constexpr int kRegisterPlaces = kFp8Chunks == 0 ? 0 : 2;
   static constexpr int kPlaces = kParkedPlaces + kRegisterPlaces;
@@ -82,7 +82,7 @@ struct alignas(1024) WgmmaShared {
   // A producer's own pieces, raw: place i of thread t is i * kProducers * kGroupThreads + t.
   uint4 parked[at_least_one(C::kParkedPlaces * C::kProducers * C::kGroupThreads)];
   uint2 scales[at_least_one(kScaleTiles * C::kTile)];  // of footers, as cached: kTile of each tile
-  std::int32_t indices[kBlockTiles][C::kTile];  // of the tokens of the block to come, negative: none
+  std::int32_t indices[kBlockTiles][C::kTile];         // of the tokens of the block to come, negative: none
   // Word i: tokens 8 i .. 8 i + 7, four bits each. All are clear where there is no token, the second one
   // where it has a NaN among its e4m3 values.
   alignas(16) std::uint32_t tokens[C::kBuffers][8];
