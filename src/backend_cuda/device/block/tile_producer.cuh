@@ -127,6 +127,8 @@ class TileProducer {
   __device__ __forceinline__ int lane() const { return thread_ & 31; }
   __device__ __forceinline__ int token() const { return thread_ >> 2; }
   __device__ __forceinline__ int quarter() const { return thread_ & 3; }
+  // The same; what follows from it is not held in registers through the loop.
+  __device__ __forceinline__ int quarter_here() const { return formed_here(thread_) & 3; }
 
   // What this thread reads of a token: of none, what it read before.
   __device__ __forceinline__ const std::byte* row_at(const TokenPlace& place,
@@ -141,9 +143,8 @@ class TileProducer {
     constexpr int kLast = C::kMap.data_bytes / kAtOnce * kAtOnce;
     constexpr int kRest = C::kMap.data_bytes - kLast;
 #pragma unroll
-    for (int i = 0; i < kLast; i += kAtOnce)
-      prefetch_l2(row + i + (formed_here(thread_) & 3) * 112);  // * 16 are in it
-    if constexpr (kRest > 64) prefetch_l2(row + kLast + (formed_here(thread_) & 3) * (kRest / 4 - 16));
+    for (int i = 0; i < kLast; i += kAtOnce) prefetch_l2(row + i + quarter_here() * 112);  // * 16 are in it
+    if constexpr (kRest > 64) prefetch_l2(row + kLast + quarter_here() * (kRest / 4 - 16));
   }
 
   // The pieces of one part of the places, of a row from `row` on. Those that are parked are a group of
@@ -183,7 +184,7 @@ class TileProducer {
 
   __device__ __forceinline__ void ask_inline_scale(const std::byte* row) {
     if constexpr (C::kHasInlineScales) {
-      scale_ = load_4(row + C::kMap.scale_offset - 12 * (formed_here(thread_) & 3));
+      scale_ = load_4(row + C::kMap.scale_offset - 12 * quarter_here());
     }
   }
 
