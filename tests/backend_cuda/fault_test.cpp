@@ -11,7 +11,7 @@
 
 #include "backend_cuda/gpu_fixture.h"
 #include "core/bf16.h"
-#include "kv/byte_map.h"
+#include "kv/token_codec.h"
 #include "oracle/case.h"
 #include "wavefill/plan.h"
 
@@ -73,11 +73,9 @@ class FaultTest : public GpuTest {
     DeviceInputs device(host);
     const std::int32_t token = token_of_row_0_alone(host.args());
     const KvCacheView& kv = device.args().main.kv;
-    const std::int64_t token_bytes = c.shape.kv_format == KvFormat::fp8_tile64_rope_bf16_footer
-                                         ? kFp8Tile64FooterMap.data_bytes
-                                         : kFp8Tile128InlineMap.data_bytes;
-    const std::byte* data =
-        kv.data + token / kv.page_size * kv.page_stride_bytes + token % kv.page_size * token_bytes;
+    const TokenOffsets offsets = token_offsets(byte_map_of(c.shape.kv_format, c.shape.d_qk), token,
+                                               kv.page_size, kv.page_stride_bytes);
+    const std::byte* data = kv.data + offsets.data;
     for (const auto& [dim, byte] : {std::pair{3, 0x7F}, {130, 0xFF}, {200, 0x7F}, {330, 0xFF}, {447, 0x7F}}) {
       auto* at = const_cast<std::byte*>(data) + dim;
       std::byte before{};

@@ -2,8 +2,6 @@
 // values that a lane forms where it needs them.
 #pragma once
 
-#include <cstddef>
-
 namespace wavefill::cuda {
 
 template <int kLanes>
@@ -24,10 +22,6 @@ __device__ __forceinline__ float sum_of_lanes(float x) {
 // through the loop.
 __device__ __forceinline__ int formed_here(int value) {
   asm volatile("" : "+r"(value));
-  return value;
-}
-__device__ __forceinline__ const std::byte* formed_here(const std::byte* value) {
-  asm volatile("" : "+l"(value));
   return value;
 }
 

@@ -9,7 +9,7 @@
 //
 // A row of heads belongs to the same lanes of the same warp in both groups, so both raise its reference
 // between the same two tiles, warp by warp. One buffer holds P: a group writes its own once it has added the
-// other's.
+// other's. (With a key tail every tile has its own, where that was.)
 #pragma once
 
 #include <cstdint>
@@ -128,8 +128,8 @@ class TileConsumer {
     if constexpr (C::kHasInlineScales) {
 #pragma unroll
       for (int i = 0; i < kScores; ++i) s[i] = 0.0F;
+      score_rest(s, tile);
     }
-    score_rest(s, tile);
     start_scores<0, 1>(s, tile, C::kHasInlineScales);
     if (tile > 0) add_values_of_other(tile - 1);
     start_scores<1, 2>(s, tile);
@@ -176,13 +176,12 @@ class TileConsumer {
   }
 
   // A tile whose scales bf16 cannot take comes twice: first what its values were rounded by, which is scored
-  // alone and given back. Returns whether `s` has such scores.
-  __device__ __forceinline__ bool score_rest(float (&s)[kScores], std::int32_t tile) {
-    if constexpr (!C::kHasInlineScales) return false;
+  // alone, into `s`, and given back.
+  __device__ __forceinline__ void score_rest(float (&s)[kScores], std::int32_t tile) {
     const std::uint32_t parity = full_parity(tile);
     const int buffer = buffer_of(tile);
     mbarrier_wait(shared_address(&shared_.full[buffer][0]), parity);
-    if (!comes_twice(tile)) return false;
+    if (!comes_twice(tile)) return;
     std::uint64_t q = query_descriptor();
     std::uint64_t k = key_descriptor(tile);
 #pragma unroll 1
@@ -202,7 +201,6 @@ class TileConsumer {
     }
     phases_ ^= 2U << buffer;
     barrier_arrive<(C::kProducers + 1) * C::kGroupThreads>(C::kRestBarrier);
-    return true;
   }
 
   template <int kBegin, int kEnd>

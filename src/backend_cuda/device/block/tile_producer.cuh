@@ -74,34 +74,35 @@ class TileProducer {
       const int buffer = tile % C::kBuffers;
       const std::uint32_t empty = shared_address(&shared_.empty[buffer]);
       const std::uint32_t parity = (tile / C::kBuffers + 1) & 1;
+      const bool is_token = kind == TokenKind::token;
       if constexpr (C::kHasFooters) {
         const FooterScales scales(shared_.scales[tile % WgmmaShared<C>::kScaleTiles * C::kTile + token()]);
         // Rows of any alignment and scales of any size take a slower way.
         const bool is_any = params_.aligned_16 == 0 || __any_sync(~0U, scales.are_wide());
         mbarrier_wait(empty, parity);
         if (is_any) {
-          fill_tile<true>(buffer, kind == TokenKind::token, row, next_row, scales);
+          fill_tile<true>(buffer, is_token, row, next_row, scales);
         } else {
-          fill_tile<false>(buffer, kind == TokenKind::token, row, next_row, scales);
+          fill_tile<false>(buffer, is_token, row, next_row, scales);
         }
       } else if constexpr (C::kHasInlineScales) {
-        const InlineScales scales(scale_, kind == TokenKind::token);
+        const InlineScales scales(scale_, is_token);
         mbarrier_wait(empty, parity);
         const bool is_odd =
             named_barrier_or<C::kProducers * C::kGroupThreads, C::kProducerBarrier>(scales.is_odd());
         if (thread_ == 0) shared_.comes_twice[buffer] = is_odd ? 1 : 0;
         if (params_.aligned_16 == 0 || is_odd) {
-          fill_slowly(buffer, kind == TokenKind::token, row, scales, is_odd);
+          fill_slowly(buffer, is_token, row, scales, is_odd);
           ask_row<8>(next_row);
         } else {
-          fill_tile<false>(buffer, kind == TokenKind::token, row, next_row, scales);
+          fill_tile<false>(buffer, is_token, row, next_row, scales);
         }
       } else {
         mbarrier_wait(empty, parity);
         if (params_.aligned_16 == 0) {
-          copy_tile<8>(buffer, kind == TokenKind::token, row);
+          copy_tile<8>(buffer, is_token, row);
         } else {
-          copy_tile<16>(buffer, kind == TokenKind::token, row);
+          copy_tile<16>(buffer, is_token, row);
         }
       }
       kind = next_kind;
