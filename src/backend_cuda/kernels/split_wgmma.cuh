@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "backend_cuda/device/block/cluster_merge.cuh"
+#include "backend_cuda/device/block/lanes.cuh"
 #include "backend_cuda/device/block/tile_consumer.cuh"
 #include "backend_cuda/device/block/tile_producer.cuh"
 #include "backend_cuda/device/block/wgmma_config.cuh"
@@ -30,9 +31,12 @@ __device__ __forceinline__ void init_barriers(WgmmaShared<C>& shared) {
         mbarrier_init(shared_address(&shared.full[buffer][part]), C::kProducers * kArrivals);
       }
       mbarrier_init(shared_address(&shared.empty[buffer]), C::kConsumers * kArrivals);
+      mbarrier_init(shared_address(&shared.scored_once[buffer]), kArrivals);
+      mbarrier_init(shared_address(&shared.came_twice[buffer]), C::kProducers * kArrivals);
     }
     for (int group = 0; group < C::kConsumers; ++group) {
       mbarrier_init(shared_address(&shared.ready[group]), kArrivals);
+      mbarrier_init(shared_address(&shared.scored[group]), kArrivals);
     }
   }
   __syncthreads();
@@ -54,7 +58,7 @@ __device__ __forceinline__ void merge_row(const SplitParams& params, WgmmaShared
   const PlanItem item = work_item_of_cluster(params.plan);
   const Quotient request = divide(item.row, params.output.s_q);
   const int first_head = item.head_tile * C::kHeads;
-  const int thread = static_cast<int>(threadIdx.x);
+  const int thread = thread_here();
   auto& end = cluster_end(shared);
   if (is_of_all) {
     merge_in_cluster<C::kThreads, 2, kLastOfAll>(params, end, first_head, thread, request);

@@ -65,7 +65,7 @@ class InlineScales {
 
   // Any of the token's scales. All lanes of a warp together.
   __device__ __forceinline__ float of_piece(int piece) const {
-    return __uint_as_float(__shfl_sync(~0U, own_, static_cast<int>(threadIdx.x) % 32 / 4 * 4 + piece / 2));
+    return __uint_as_float(__shfl_sync(~0U, own_, piece / 2, 4));
   }
 
  private:

@@ -36,11 +36,11 @@ class HeadWeights {
     }
   }
 
-  // Makes weights of a tile's scores s, unscaled, adds them to `sum` and packs them as an A operand; `tokens`
-  // describes the tile as WgmmaShared::tokens does. Returns whether references were raised, by `factor` then.
+  // Makes weights of a tile's scores s, unscaled, adds them to `sum` and packs them as an A operand. Returns
+  // whether references were raised, by `factor` then.
   __device__ __forceinline__ bool weigh(float (&s)[kScores], std::uint32_t (&p)[kSteps][4],
-                                        float (&factor)[2], const std::uint32_t (&tokens)[8],
-                                        float scale_log2, int lane) {
+                                        float (&factor)[2], const TokenMarks& tokens, float scale_log2,
+                                        int lane) {
     const float scale = fabsf(scale_log2);
     if (scale_log2 < 0.0F) {
 #pragma unroll
@@ -81,20 +81,12 @@ class HeadWeights {
   static constexpr float kRoom = 8.0F;
 
   // -inf for tokens that are none, NaN for those that have one; mostly there is neither.
-  __device__ __forceinline__ static void mask(float (&s)[kScores], const std::uint32_t (&tokens)[8],
-                                              int lane) {
-    const uint4 first = *reinterpret_cast<const uint4*>(&tokens[0]);
-    const uint4 second = *reinterpret_cast<const uint4*>(&tokens[4]);
-    const std::uint32_t words[8] = {first.x,  first.y,  first.z,  first.w,
-                                    second.x, second.y, second.z, second.w};
-    std::uint32_t all = ~0U;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) all &= words[i];
-    if (all == ~0U) return;
+  __device__ __forceinline__ static void mask(float (&s)[kScores], const TokenMarks& tokens, int lane) {
+    if (tokens.are_usual()) return;
     const int bit = lane % 4 * 8;  // of this lane's first token of eight
 #pragma unroll
     for (int i = 0; i < kScores; ++i) {
-      const std::uint32_t token = words[i / 4] >> (bit + i % 2 * 4);
+      const std::uint32_t token = tokens.words[i / 4] >> (bit + i % 2 * 4);
       if ((token & 3U) != 3U) s[i] = (token & 1U) != 0 ? __int_as_float(0x7FC0'0000) : minus_infinity();
     }
   }

@@ -25,4 +25,11 @@ __device__ __forceinline__ int formed_here(int value) {
   return value;
 }
 
+// threadIdx.x, read here rather than held in a register.
+__device__ __forceinline__ int thread_here() {
+  int thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
+
 }  // namespace wavefill::cuda

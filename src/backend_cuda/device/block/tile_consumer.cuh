@@ -16,6 +16,7 @@
 
 #include "backend_cuda/device/block/cluster_merge.cuh"
 #include "backend_cuda/device/block/head_weights.cuh"
+#include "backend_cuda/device/block/lanes.cuh"
 #include "backend_cuda/device/block/wgmma_config.cuh"
 #include "backend_cuda/device/block/wgmma_output.cuh"
 #include "backend_cuda/device/block/work_items.cuh"
@@ -38,7 +39,7 @@ class TileConsumer {
         thread_(static_cast<int>(threadIdx.x) % C::kGroupThreads),
         warp_(thread_ / 32),
         lane_(thread_ % 32),
-        row_(warp_ * 16 + lane_ / 4) {}
+        row_(row_of(thread_)) {}
 
   __device__ __forceinline__ void run() {
     const ItemRange items = items_of_cta<C>(params_.plan);
@@ -81,8 +82,10 @@ class TileConsumer {
     const PlanItem same = work_item_quick<C>(params_.plan, formed_here(idx));  // rather than kept
     finish(same, divide(same.row, params_.output.s_q));
     first_tile_ += tiles;
-    phases_ ^= (tiles + group_) / 2 & 1;
+    other_scored_ += (tiles + group_) / 2;
   }
+
+  __device__ __forceinline__ static int row_of(int thread) { return thread / 32 * 16 + thread % 32 / 4; }
 
   __device__ __forceinline__ void load_query(const PlanItem& item, Quotient request) const {
     const int first_head = item.head_tile * C::kHeads;
@@ -125,12 +128,7 @@ class TileConsumer {
 
   __device__ __forceinline__ void do_own_tile(std::int32_t tile) {
     float s[kScores];
-    if constexpr (C::kHasInlineScales) {
-#pragma unroll
-      for (int i = 0; i < kScores; ++i) s[i] = 0.0F;
-      score_rest(s, tile);
-    }
-    start_scores<0, 1>(s, tile, C::kHasInlineScales);
+    start_scores<0, 1>(s, tile);
     if (tile > 0) add_values_of_other(tile - 1);
     start_scores<1, 2>(s, tile);
     if (tile > 0) {
@@ -141,10 +139,13 @@ class TileConsumer {
     start_scores<2, C::kParts>(s, tile);
     wgmma_wait<0>();
     pin_registers(s);
+    const TokenMarks tokens(shared_.tokens[buffer_of(tile)]);
+    if constexpr (C::kHasInlineScales) {
+      if (!tokens.are_usual()) score_second_lines(s, tile, tokens);
+    }
     std::uint32_t p[C::kTile / 16][4];
     float factor[2] = {1.0F, 1.0F};
-    const bool is_raised =
-        heads_.weigh(s, p, factor, shared_.tokens[buffer_of(tile)], params_.scale_log2, lane_);
+    const bool is_raised = heads_.weigh(s, p, factor, tokens, params_.scale_log2, lane_);
     publish(p, tile);
     if (tile > 0 && is_raised) multiply_output(factor);
     add_values(p, tile);
@@ -156,12 +157,7 @@ class TileConsumer {
 
   // How often a tile's buffer was filled before, in its last bit.
   __device__ __forceinline__ std::uint32_t full_parity(std::int32_t tile) const {
-    return (((first_tile_ + tile) >> 1) ^ (phases_ >> (1 + buffer_of(tile)))) & 1;
-  }
-
-  __device__ __forceinline__ bool comes_twice(std::int32_t tile) const {
-    if constexpr (!C::kHasInlineScales) return false;
-    return shared_.comes_twice[buffer_of(tile)] != 0;
+    return ((first_tile_ + tile) >> 1) & 1;
   }
 
   __device__ __forceinline__ std::uint64_t query_descriptor() const {
@@ -175,19 +171,24 @@ class TileConsumer {
     return (chunk * C::kChunkBytes + step * 32) >> 4;
   }
 
-  // A tile whose scales bf16 cannot take comes twice: first what its values were rounded by, which is scored
-  // alone, into `s`, and given back.
-  __device__ __forceinline__ void score_rest(float (&s)[kScores], std::int32_t tile) {
-    const std::uint32_t parity = full_parity(tile);
+  // Adds the scores of lines that come a second time. The others are there still, and scored twice then.
+  __device__ __forceinline__ void score_second_lines(float (&s)[kScores], std::int32_t tile,
+                                                     const TokenMarks& tokens) const {
+    std::uint32_t once = 0;  // the warps whose lines do not
+#pragma unroll
+    for (int i = 0; i < 8; ++i) once |= tokens.come_once(i) ? 1U << i : 0;
+    if (once == 0xFFU) return;
     const int buffer = buffer_of(tile);
-    mbarrier_wait(shared_address(&shared_.full[buffer][0]), parity);
-    if (!comes_twice(tile)) return;
+    const std::uint32_t there = shared_address(&shared_.came_twice[buffer]);
+    const std::uint32_t parity = mbarrier_parity(there);  // before any warp can have arrived
+    mbarrier_arrive_as_warp(shared_address(&shared_.scored_once[buffer]), lane_);
+    if (thread_ == 0 && once != 0) mbarrier_arrive(there, __popc(once) * kArrivalsOfWarp);  // in their place
+    mbarrier_wait(there, parity);
+    fence_async_shared();
     std::uint64_t q = query_descriptor();
     std::uint64_t k = key_descriptor(tile);
 #pragma unroll 1
-    for (int chunk = 0; chunk < C::kValueChunks; ++chunk) {
-      mbarrier_wait(shared_address(&shared_.full[buffer][chunk / C::kPartChunks]), parity);
-      fence_async_shared();
+    for (int chunk = 0; chunk < C::kChunks; ++chunk) {
       wgmma_fence();
 #pragma unroll
       for (int step = 0; step < 4; ++step) {
@@ -199,13 +200,12 @@ class TileConsumer {
       q += offset_of_dims(1, 0);
       k += offset_of_dims(1, 0);
     }
-    phases_ ^= 2U << buffer;
-    barrier_arrive<(C::kProducers + 1) * C::kGroupThreads>(C::kRestBarrier);
+#pragma unroll
+    for (int i = 0; i < kScores; ++i) s[i] *= (once >> (i / 4) & 1) != 0 ? 0.5F : 1.0F;
   }
 
   template <int kBegin, int kEnd>
-  __device__ __forceinline__ void start_scores(float (&s)[kScores], std::int32_t tile,
-                                               bool accumulate = false) {
+  __device__ __forceinline__ void start_scores(float (&s)[kScores], std::int32_t tile) {
     const std::uint32_t parity = full_parity(tile);
     const std::uint64_t q = query_descriptor();
     const std::uint64_t k = key_descriptor(tile);
@@ -220,7 +220,7 @@ class TileConsumer {
       for (int step = 0; step < kEndOfLast * 4; ++step) {
         if (step >= chunks * 4) continue;
         const std::uint64_t offset = offset_of_dims(part * C::kPartChunks + step / 4, step % 4);
-        wgmma_n64(s, q + offset, k + offset, part > 0 || step > 0 || accumulate);
+        wgmma_n64(s, q + offset, k + offset, part > 0 || step > 0);
       }
     }
     wgmma_commit();
@@ -251,9 +251,8 @@ class TileConsumer {
   // Of a tile that the other group scored.
   __device__ __forceinline__ void add_values_of_other(std::int32_t tile) {
     const int other = group_ ^ 1;
-    mbarrier_wait(shared_address(&shared_.ready[other]), (phases_ + tile / 2) & 1);
+    mbarrier_wait(shared_address(&shared_.ready[other]), (other_scored_ + tile / 2) & 1);
     fence_async_shared();
-    if (comes_twice(tile)) phases_ ^= 2U << buffer_of(tile);
     const float raised[2] = {shared_.reference[other][row_], shared_.reference[other][row_ + 8]};
     if (__any_sync(~0U, raised[0] != heads_.reference[0] || raised[1] != heads_.reference[1])) {
       float factor[2];
@@ -300,8 +299,11 @@ class TileConsumer {
   __device__ __forceinline__ void publish(const std::uint32_t (&p)[C::kTile / 16][4],
                                           std::int32_t tile) const {
     const std::uint32_t weights = weights_of(tile);
-    // The other warps of this group may still be scoring the key tail.
-    if constexpr (C::kHasKeyTail) barrier_of<C::kGroupThreads>(C::kGroupBarrier + group_);
+    if constexpr (C::kHasKeyTail) {  // which other warps of this group may still be scoring
+      const std::uint32_t scored = shared_address(&shared_.scored[group_]);
+      mbarrier_arrive_as_warp(scored, lane_);
+      mbarrier_wait(scored, (first_tile_ - other_scored_ + tile / 2) & 1);
+    }
     const int line = warp_ * 16 + lane_ % 16;
 #pragma unroll
     for (int step = 0; step < C::kTile / 16; ++step) {
@@ -320,8 +322,9 @@ class TileConsumer {
   }
 
   __device__ __forceinline__ void finish(const PlanItem& item, Quotient request) {
+    const int row = row_of(thread_here() % C::kGroupThreads);
     float sink_log2 = 0.0F;
-    const int own_head = static_cast<int>(threadIdx.x) % C::kHeads;
+    const int own_head = thread_here() % C::kHeads;
     if constexpr (C::kRowIsCluster) {
       // Asked for before everything else, since it may come from DRAM.
       const int head = min(item.head_tile * C::kHeads + own_head, params_.output.num_heads - 1);
@@ -332,15 +335,15 @@ class TileConsumer {
       const float sum = sum_of_quad(heads_.sum[r]);
       const float rounded = sum_of_quad(heads_.rounded[r]);
       if (lane_ % 4 == 0) {
-        shared_.sums[group_][row_ + 8 * r] = sum;
-        shared_.rounded_sums[group_][row_ + 8 * r] = rounded;
+        shared_.sums[group_][row + 8 * r] = sum;
+        shared_.rounded_sums[group_][row + 8 * r] = rounded;
       }
     }
     consumer_barrier();
     float factor[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const int head = row_ + 8 * r;
+      const int head = row + 8 * r;
       const float sum = shared_.sums[0][head] + shared_.sums[1][head];
       const float rounded = shared_.rounded_sums[0][head] + shared_.rounded_sums[1][head];
       const HeadEnd end = finish_head(params_.output, item.partial_idx < 0, item.head_tile * C::kHeads + head,
@@ -349,7 +352,7 @@ class TileConsumer {
       factor[r] = end.factor;
       if (rounded != 0.0F) factor[r] *= __fdividef(sum, rounded);
     }
-    const int first_head = formed_here(row_) & ~15;  // of the warp's
+    const int first_head = row & ~15;  // of the warp's
     if constexpr (C::kRowIsCluster) {
       auto& end = cluster_end(shared_);
       end.weights.sink_log2[own_head] = sink_log2;
@@ -394,11 +397,9 @@ class TileConsumer {
   int thread_;
   int warp_;
   int lane_;
-  int row_;                       // of the heads here: this one and the eighth after it
-  std::int32_t first_tile_ = -1;  // tiles of the items before; negative: before the first
-  // What is odd about them: bit 0, how many the other group scored; bit 1 + b, how many in buffer b came
-  // twice.
-  std::uint32_t phases_ = 0;
+  int row_;                        // of the heads here: this one and the eighth after it
+  std::int32_t first_tile_ = -1;   // tiles of the items before; negative: before the first
+  std::int32_t other_scored_ = 0;  // of them, by the other group
   HeadWeights<C> heads_;
   float o_[2][kOutputs];  // the dims of a group are two wgmma wide
 };

@@ -11,12 +11,13 @@
 // condition: the compiler gives all loads into registers one scoreboard, and puts a condition behind the
 // load, where it would wait. What is asked for where there is no token is therefore some row that this thread
 // may read. Where there are places for half of a row's pieces only (dsv32), its second half follows the first
-// into them. bf16 dims need no conversion: they are copied straight to the tile when it begins.
+// into them (fill_tile_by_halves()). bf16 dims need no conversion: they are copied straight to the tile when
+// it begins.
 //
 // Scales of a footer are asked for with the row's address (TileCursor), inline ones with its pieces. An
-// inline scale that is no power of two makes products that bf16 has no room for. Such a tile comes twice:
-// first what rounding left of them, for the scores alone, then the rounded ones. That is slow, and exact to
-// 2^-17 of a value in the scores.
+// inline scale that is no power of two makes products that bf16 has no room for. A warp that meets one fills
+// its lines twice: first with what rounding left of the products, for the scores alone, then, when those have
+// been scored, with the rounded ones. That is slow, and exact to 2^-17 of a value in the scores.
 #pragma once
 
 #include <cstdint>
@@ -87,15 +88,13 @@ class TileProducer {
         }
       } else if constexpr (C::kHasInlineScales) {
         const InlineScales scales(scale_, is_token);
-        mbarrier_wait(empty, parity);
-        const bool is_odd =
-            named_barrier_or<C::kProducers * C::kGroupThreads, C::kProducerBarrier>(scales.is_odd());
-        if (thread_ == 0) shared_.comes_twice[buffer] = is_odd ? 1 : 0;
-        if (params_.aligned_16 == 0 || is_odd) {
-          fill_slowly(buffer, is_token, row, scales, is_odd);
+        const bool comes_twice = __any_sync(~0U, scales.is_odd());
+        if (params_.aligned_16 == 0 || comes_twice) {
+          mbarrier_wait(empty, parity);
+          fill_slowly(buffer, is_token, row, scales, comes_twice);
           ask_row<8>(next_row);
         } else {
-          fill_tile<false>(buffer, is_token, row, next_row, scales);
+          fill_tile_by_halves(empty, parity, buffer, is_token, row, next_row, scales);
         }
       } else {
         mbarrier_wait(empty, parity);
@@ -122,7 +121,6 @@ class TileProducer {
 
  private:
   static constexpr int kBlock = TileCursor<C>::kBlock;
-  static constexpr int kPlaceParts = (C::kPlaces + C::kPartChunks - 1) / C::kPartChunks;
   using Scales = std::conditional_t<C::kHasFooters, FooterScales, InlineScales>;
 
   __device__ __forceinline__ int lane() const { return thread_ & 31; }
@@ -134,7 +132,7 @@ class TileProducer {
   // What this thread reads of a token: of none, what it read before.
   __device__ __forceinline__ const std::byte* row_at(const TokenPlace& place,
                                                      const std::byte* otherwise) const {
-    return place.is_token() ? place.row() + quarter() * 16 : otherwise;
+    return place.is_token() ? place.row() + quarter_here() * 16 : otherwise;
   }
 
   // Most of a row as far as the L2: the four lanes of a token prefetch a line of 128 bytes each. (The last 64
@@ -148,7 +146,7 @@ class TileProducer {
     if constexpr (kRest > 64) prefetch_l2(row + kLast + quarter_here() * (kRest / 4 - 16));
   }
 
-  // The pieces of one part of the places, of a row from `row` on. Those that are parked are a group of
+  // The pieces of part `part` of the places, of a row from `row` on. Those that are parked are a group of
   // copies.
   template <int kBytesAtOnce>
   __device__ __forceinline__ void ask_part(int part, const std::byte* row) {
@@ -166,21 +164,8 @@ class TileProducer {
   template <int kBytesAtOnce>
   __device__ __forceinline__ void ask_row(const std::byte* row) {
 #pragma unroll
-    for (int part = 0; part < kPlaceParts; ++part) ask_part<kBytesAtOnce>(part, row);
+    for (int part = 0; part * C::kPartChunks < C::kPlaces; ++part) ask_part<kBytesAtOnce>(part, row);
     ask_inline_scale(row);
-  }
-
-  // What takes the places of one part of a row: of the same row, or of the next.
-  template <int kBytesAtOnce>
-  __device__ __forceinline__ void ask_after(int part, const std::byte* row, const std::byte* next_row) {
-    if constexpr (C::kHoldsRow) {
-      ask_part<kBytesAtOnce>(part, next_row);
-    } else if (part < kPlaceParts) {
-      ask_part<kBytesAtOnce>(part, row + 64 * C::kPlaces);
-    } else {
-      ask_part<kBytesAtOnce>(part - kPlaceParts, next_row);
-    }
-    if (part + 1 == C::kParts) ask_inline_scale(next_row);
   }
 
   __device__ __forceinline__ void ask_inline_scale(const std::byte* row) {
@@ -203,65 +188,137 @@ class TileProducer {
   // row's bf16 dims, the parked parts that follow.
   template <bool kAny>
   __device__ __forceinline__ void fill_tile(int buffer, bool is_token, const std::byte* row,
-                                            const std::byte* next_row, const Scales& scales) {
+                                            const std::byte* next_row, const FooterScales& scales) {
+    static_assert(C::kHoldsRow);
     constexpr int kBytesAtOnce = kAny ? 8 : 16;
-    const std::uint32_t tile = shared_address(shared_.tiles[buffer][0]);
-    NanSearch nan;
-    mark_tokens(buffer, is_token);
-    copy_bf16<kBytesAtOnce>(tile + C::kFp8Chunks * C::kChunkBytes, row + C::kMap.bf16_offset, is_token);
-    cp_async_commit();
-    // Where the lower 16 bytes of a piece go in chunk 0, and by an immediate in every other; the upper ones
-    // have the neighbouring place of the swizzle.
-    const std::uint32_t low = swizzled(tile, token(), 2 * quarter());
-    const std::uint32_t high = low ^ 16U;
+    TilePlace to = begin_tile<kBytesAtOnce>(buffer, is_token, row);
     uint4 raw = load_shared_16(parked(0));
 #pragma unroll
     for (int part = 0; part < C::kParts; ++part) {
 #pragma unroll
       for (int j = part * C::kPartChunks; j < (part + 1) * C::kPartChunks && j < C::kFp8Chunks; ++j) {
         const uint4 next = next_piece(j, raw);
-        const auto values = convert_piece<kAny>(raw, scales, j, nan);
-        store_shared_16(low + j * C::kChunkBytes, values.low);
-        store_shared_16(high + j * C::kChunkBytes, values.high);
+        convert<kAny>(to, j, raw, scales);
         raw = next;
       }
       if (part + 1 == C::kParts) {
-        mark_nan(buffer, nan.found());
-        if constexpr (C::kHoldsRow) cp_async_wait_group<C::kParkedParts>();  // bf16 dims; else they are here
+        mark_nan(buffer, to.nan.found());
+        cp_async_wait_group<C::kParkedParts>();  // bf16 dims
       }
       publish(buffer, part);
-      ask_after<kBytesAtOnce>(part, row, next_row);
+      ask_part<kBytesAtOnce>(part, next_row);
     }
   }
 
-  // A tile with inline scales of any size, of rows of any alignment. What waits at its places is not used.
-  __device__ __forceinline__ void fill_slowly(int buffer, bool is_token, const std::byte* row,
-                                              const Scales& scales, bool is_odd) const {
+  // The same with places for half a row. Its second half is asked for as soon as the first has left its
+  // places, which is before the tile is free, and the next row's first half as soon as the second has. What
+  // is loaded to registers is waited for (landed()) before the next is asked for, since whoever used it later
+  // would wait for that too.
+  __device__ __forceinline__ void fill_tile_by_halves(std::uint32_t empty, std::uint32_t parity, int buffer,
+                                                      bool is_token, const std::byte* row,
+                                                      const std::byte* next_row, const InlineScales& scales) {
+    static_assert(C::kParkedPlaces == 2 && C::kRegisterPlaces == 2 && C::kFp8Chunks == 8 && C::kParts == 4);
+    const std::byte* second = row + 64 * C::kPlaces;
+    uint4 a = landed(load_shared_16(parked(0)));
+    uint4 b = landed(load_shared_16(parked(1)));
+    uint4 c = landed(raw_[0]);
+    uint4 d = landed(raw_[1]);
+    ask_part<16>(0, second);
+    mbarrier_wait(empty, parity);
+    TilePlace to = begin_tile<16>(buffer, is_token, row);
+    convert<false>(to, 0, a, scales);
+    a = load_16<16>(second + 128);
+    convert<false>(to, 1, b, scales);
+    b = load_16<16>(second + 192);
+    publish(buffer, 0);
+    convert<false>(to, 2, c, scales);
+    convert<false>(to, 3, d, scales);
+    publish(buffer, 1);
+    cp_async_wait_group<1>();  // all but bf16 dims
+    c = load_shared_16(parked(0));
+    d = load_shared_16(parked(1));
+    convert<false>(to, 4, c, scales);
+    convert<false>(to, 5, d, scales);
+    ask_part<16>(0, next_row);
+    publish(buffer, 2);
+    a = landed(a);
+    b = landed(b);
+    ask_part<16>(1, next_row);
+    ask_inline_scale(next_row);
+    convert<false>(to, 6, a, scales);
+    convert<false>(to, 7, b, scales);
+    mark_nan(buffer, to.nan.found());
+    cp_async_wait_group<1>();  // bf16 dims
+    publish(buffer, 3);
+  }
+
+  // The value, which is there from here on.
+  __device__ __forceinline__ static uint4 landed(uint4 value) {
+    asm volatile("" : "+r"(value.x), "+r"(value.y), "+r"(value.z), "+r"(value.w));
+    return value;
+  }
+
+  // Where a thread's converted pieces go. Of a piece the lower 16 bytes have one place in chunk 0, and by an
+  // immediate in every other; the upper ones have the neighbouring place of the swizzle.
+  struct TilePlace {
+    std::uint32_t low;
+    std::uint32_t high;
+    NanSearch nan = {};
+  };
+
+  template <bool kAny>
+  __device__ __forceinline__ static void convert(TilePlace& to, int j, const uint4& raw,
+                                                 const Scales& scales) {
+    const auto values = convert_piece<kAny>(raw, scales, j, to.nan);
+    store_shared_16(to.low + j * C::kChunkBytes, values.low);
+    store_shared_16(to.high + j * C::kChunkBytes, values.high);
+  }
+
+  // What a tile begins with: its marks, and its bf16 dims asked for, a group of copies.
+  template <int kBytesAtOnce>
+  __device__ __forceinline__ TilePlace begin_tile(int buffer, bool is_token, const std::byte* row) const {
     const std::uint32_t tile = shared_address(shared_.tiles[buffer][0]);
     mark_tokens(buffer, is_token);
-    copy_bf16<8>(tile + C::kFp8Chunks * C::kChunkBytes, row + C::kMap.bf16_offset, is_token);
+    copy_bf16<kBytesAtOnce>(tile + C::kFp8Chunks * C::kChunkBytes, row + C::kMap.bf16_offset, is_token);
     cp_async_commit();
-    if (is_odd) {
-      convert_odd<true>(buffer, is_token, row, scales);
-      barrier_of<(C::kProducers + 1) * C::kGroupThreads>(C::kRestBarrier);  // it is in the scores
-    }
-    convert_odd<false>(buffer, is_token, row, scales);
+    const std::uint32_t low = swizzled(tile, token(), 2 * quarter());
+    return {low, low ^ 16U};
   }
 
-  // The products of scales of any size, rounded, or what rounding left of them.
+  // Inline scales of any size, rows of any alignment. What waits at their places is not used.
+  __device__ __forceinline__ void fill_slowly(int buffer, bool is_token, const std::byte* row,
+                                              const Scales& scales, bool comes_twice) const {
+    mark_tokens(buffer, is_token, comes_twice ? TokenMarks::kComeOnce : 0);
+    if (!comes_twice) {
+      convert_odd<false>(buffer, is_token, row, scales);
+      for (int part = 0; part < C::kParts; ++part) publish(buffer, part);
+      return;
+    }
+    const std::uint32_t scored = shared_address(&shared_.scored_once[buffer]);
+    const std::uint32_t parity = mbarrier_parity(scored);
+    convert_odd<true>(buffer, is_token, row, scales);
+    for (int part = 0; part < C::kParts; ++part) publish(buffer, part);
+    mbarrier_wait(scored, parity);
+    convert_odd<false>(buffer, is_token, row, scales);
+    mbarrier_arrive_as_warp(shared_address(&shared_.came_twice[buffer]), lane());
+  }
+
+  // The products of scales of any size, rounded, or what rounding left of them (nothing, of the bf16 dims).
   template <bool kRest>
   __device__ __forceinline__ void convert_odd(int buffer, bool is_token, const std::byte* row,
                                               const Scales& scales) const {
-    const std::uint32_t low = swizzled(shared_address(shared_.tiles[buffer][0]), token(), 2 * quarter());
+    const std::uint32_t tile = shared_address(shared_.tiles[buffer][0]);
+    const std::uint32_t low = swizzled(tile, token(), 2 * quarter());
+    copy_bf16<8>(tile + C::kFp8Chunks * C::kChunkBytes, row + C::kMap.bf16_offset, !kRest && is_token);
+    cp_async_commit();
 #pragma unroll 1
     for (int j = 0; j < C::kFp8Chunks; ++j) {
       const uint4 raw = load_16<8>(row + 64 * j);
       const auto values = convert_odd_piece<kRest>(is_token ? raw : uint4{}, scales.of_piece(j));
       store_shared_16(low + j * C::kChunkBytes, values.low);
       store_shared_16((low ^ 16U) + j * C::kChunkBytes, values.high);
-      if (j + 1 == C::kFp8Chunks) cp_async_wait();  // bf16 dims
-      if (j % C::kPartChunks + 1 == C::kPartChunks) publish(buffer, j / C::kPartChunks);
     }
+    cp_async_wait();
   }
 
   // A tile that needs no conversion.
@@ -293,15 +350,15 @@ class TileProducer {
   // Piece j + 1, asked for before piece j is converted; if it is a part's first, that part has landed.
   __device__ __forceinline__ uint4 next_piece(int j, const uint4& last) const {
     if (j + 1 == C::kFp8Chunks) return last;
-    const int place = !C::kHoldsRow && j + 1 >= C::kPlaces ? j + 1 - C::kPlaces : j + 1;
-    if (place >= C::kParkedPlaces) return raw_[place - C::kParkedPlaces];
-    if ((j + 1) % C::kPartChunks == 0) cp_async_wait_group<C::kHoldsRow ? C::kParkedParts : 0>();
-    return load_shared_16(parked(place));
+    if (j + 1 >= C::kParkedPlaces) return raw_[j + 1 - C::kParkedPlaces];
+    if ((j + 1) % C::kPartChunks == 0) cp_async_wait_group<C::kParkedParts>();
+    return load_shared_16(parked(j + 1));
   }
 
-  __device__ __forceinline__ void mark_tokens(int buffer, bool is_token) const {
+  // Without the bits of `but` in any token.
+  __device__ __forceinline__ void mark_tokens(int buffer, bool is_token, std::uint32_t but = 0) const {
     const std::uint32_t tokens = __ballot_sync(~0U, is_token);
-    if (lane() == 0) shared_.tokens[buffer][thread_ >> 5] = tokens;
+    if (lane() == 0) shared_.tokens[buffer][thread_ >> 5] = tokens & ~but;
   }
 
   // Clears the second bit of every token that has a NaN in one of its four lanes.
@@ -309,7 +366,8 @@ class TileProducer {
     const std::uint32_t lanes = __ballot_sync(~0U, has_nan);
     if (lanes == 0) return;
     const std::uint32_t pairs = lanes | lanes >> 1;
-    if (lane() == 0) shared_.tokens[buffer][thread_ >> 5] &= ~(((pairs | pairs >> 2) & 0x1111'1111U) << 1);
+    if (lane() == 0)
+      shared_.tokens[buffer][thread_ >> 5] &= ~(((pairs | pairs >> 2) & TokenMarks::kIsToken) << 1);
   }
 
   template <int kBytesAtOnce>

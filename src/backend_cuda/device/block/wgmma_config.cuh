@@ -31,10 +31,6 @@ struct WgmmaConfig {
   static constexpr int kConsumers = 2;
   static constexpr int kProducers = 2;
   static constexpr int kThreads = (kConsumers + kProducers) * kGroupThreads;
-  // Named barriers: the consumers' is that of the first threads of a CTA, as in every kernel.
-  static constexpr int kProducerBarrier = 2;
-  static constexpr int kRestBarrier = 3;   // the producers', and of the group that scored a tile's rest
-  static constexpr int kGroupBarrier = 4;  // of consumer group 0; the next is group 1's
   // Together 512 for a warp of each group: all registers of an SM.
   static constexpr int kLaunchRegisters = 65536 / kThreads;
   static constexpr int kConsumerRegisters = 192;
@@ -83,16 +79,51 @@ struct alignas(1024) WgmmaShared {
   uint4 parked[at_least_one(C::kParkedPlaces * C::kProducers * C::kGroupThreads)];
   uint2 scales[at_least_one(kScaleTiles * C::kTile)];  // of footers, as cached: kTile of each tile
   std::int32_t indices[kBlockTiles][C::kTile];         // of the tokens of the block to come, negative: none
-  // Word i: tokens 8 i .. 8 i + 7, four bits each. All are clear where there is no token, the second one
-  // where it has a NaN among its e4m3 values.
-  alignas(16) std::uint32_t tokens[C::kBuffers][8];
-  std::uint32_t comes_twice[C::kBuffers];        // not 0: before the tile comes what it was rounded by
-  float reference[C::kConsumers][C::kHeads];     // what that P is relative to (base 2)
-  float sums[C::kConsumers][C::kHeads];          // of a group's weights,
-  float rounded_sums[C::kConsumers][C::kHeads];  // and as P had them
-  std::uint64_t full[C::kBuffers][C::kParts];    // mbarriers: a part of a tile is there,
-  std::uint64_t empty[C::kBuffers];              // both groups have done with a tile,
-  std::uint64_t ready[C::kConsumers];            // a group's P and reference are there
+  alignas(16) std::uint32_t tokens[C::kBuffers][8];    // what is unusual about them, as in TokenMarks
+  float reference[C::kConsumers][C::kHeads];           // what that P is relative to (base 2)
+  float sums[C::kConsumers][C::kHeads];                // of a group's weights,
+  float rounded_sums[C::kConsumers][C::kHeads];        // and as P had them
+  std::uint64_t full[C::kBuffers][C::kParts];          // mbarriers: a part of a tile is there,
+  std::uint64_t empty[C::kBuffers];                    // both groups have done with a tile,
+  std::uint64_t ready[C::kConsumers];                  // a group's P and reference are there
+  std::uint64_t scored[C::kConsumers];                 // all warps of a group have scored its tile
+  // Of tiles with lines that come twice (TokenMarks):
+  std::uint64_t scored_once[C::kBuffers];  // the first ones have been scored
+  std::uint64_t came_twice[C::kBuffers];   // the second ones are there
+};
+
+// What is unusual about the tokens of a tile. Word i: tokens 8 i .. 8 i + 7, of one producer warp, four bits
+// each, all set as a rule.
+struct TokenMarks {
+  static constexpr std::uint32_t kIsToken = 0x1111'1111U;   // all four are clear where there is none
+  static constexpr std::uint32_t kHasNoNan = 0x2222'2222U;  // among its e4m3 values
+  // Clear, for all tokens of a warp: these lines come twice, and what is there first is what the second ones
+  // were rounded by.
+  static constexpr std::uint32_t kComeOnce = 0x4444'4444U;
+
+  std::uint32_t words[8];
+
+  __device__ __forceinline__ explicit TokenMarks(const std::uint32_t (&tokens)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; i += 4) {
+      const uint4 four = *reinterpret_cast<const uint4*>(&tokens[i]);
+      words[i] = four.x;
+      words[i + 1] = four.y;
+      words[i + 2] = four.z;
+      words[i + 3] = four.w;
+    }
+  }
+
+  __device__ __forceinline__ bool are_usual() const {
+    std::uint32_t all = ~0U;
+#pragma unroll
+    for (const std::uint32_t word : words) all &= word;
+    return all == ~0U;
+  }
+  // Whether the lines of warp i do.
+  __device__ __forceinline__ bool come_once(int i) const {
+    return (words[i] & kIsToken) == ((words[i] & kComeOnce) >> 2);
+  }
 };
 
 // Address of 16-byte chunk `piece` of a line in a block of 128-byte lines.

@@ -13,6 +13,11 @@ __device__ __forceinline__ void mbarrier_init(uint32_t barrier, uint32_t arrival
 __device__ __forceinline__ void mbarrier_arrive(uint32_t barrier) {
   asm volatile("{.reg .b64 state; mbarrier.arrive.shared.b64 state, [%0];}" ::"r"(barrier) : "memory");
 }
+// `count` times, not 0. Since compute capability 9.0.
+__device__ __forceinline__ void mbarrier_arrive(uint32_t barrier, uint32_t count) {
+  asm volatile("{.reg .b64 state; mbarrier.arrive.shared.b64 state, [%0], %1;}" ::"r"(barrier), "r"(count)
+               : "memory");
+}
 
 // A warp's arrivals at a barrier. One lane arrives for all, but for racecheck, which does not see that the
 // others' accesses came before.
@@ -31,23 +36,36 @@ __device__ __forceinline__ void cp_async_arrive(uint32_t barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
 }
 
-// Returns when the phase of this parity has ended; what was copied or written before the arrivals is
-// visible then. The phase before the first counts as ended, with parity 1.
-__device__ __forceinline__ void mbarrier_wait(uint32_t barrier, uint32_t parity) {
+// Whether the phase of this parity has ended; what was copied or written before the arrivals is visible then.
+// The phase before the first counts as ended, with parity 1.
+__device__ __forceinline__ bool mbarrier_has_ended(uint32_t barrier, uint32_t parity) {
   uint32_t done = 0;
-  do {
+  asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+               : "=r"(done)
+               : "r"(barrier), "r"(parity)
+               : "memory");
+  return done != 0;
+}
+
+// The parity of the phase that has not ended yet. Precondition: it cannot end meanwhile.
+__device__ __forceinline__ uint32_t mbarrier_parity(uint32_t barrier) {
+  return mbarrier_has_ended(barrier, 0) ? 1 : 0;
+}
+
+// Returns when the phase of this parity has ended.
+__device__ __forceinline__ void mbarrier_wait(uint32_t barrier, uint32_t parity) {
 #if __CUDA_ARCH__ >= 900
+  uint32_t done = 0;
+  do {  // the hardware waits a while before it answers
     asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
                  : "=r"(done)
                  : "r"(barrier), "r"(parity)
                  : "memory");
-#else
-    asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
-                 : "=r"(done)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-#endif
   } while (done == 0);
+#else
+  while (!mbarrier_has_ended(barrier, parity)) {
+  }
+#endif
 }
 
 // Makes this thread's writes to shared memory visible to the units that read it asynchronously (wgmma, bulk
@@ -58,31 +76,22 @@ __device__ __forceinline__ void fence_async_shared() {
 #endif
 }
 
-// All of the first kThreads threads of the CTA; barrier 0 is __syncthreads().
+// All of the first kThreads threads of the CTA; barrier 0 is __syncthreads(). (With more named barriers than
+// this one, racecheck loses track of it: other threads meet at an mbarrier.)
 template <int kThreads>
 __device__ __forceinline__ void named_barrier() {
   asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
 }
 
-// The same, and whether the predicate holds in any of them; of any kThreads threads with barrier kBarrier.
-template <int kThreads, int kBarrier = 1>
+// The same, and whether the predicate holds in any of them.
+template <int kThreads>
 __device__ __forceinline__ bool named_barrier_or(bool predicate) {
   uint32_t any = 0;
-  asm volatile("{.reg .pred p, q; setp.ne.u32 p, %1, 0; bar.red.or.pred q, %3, %2, p; selp.u32 %0, 1, 0, q;}"
+  asm volatile("{.reg .pred p, q; setp.ne.u32 p, %1, 0; bar.red.or.pred q, 1, %2, p; selp.u32 %0, 1, 0, q;}"
                : "=r"(any)
-               : "r"(predicate ? 1U : 0U), "n"(kThreads), "n"(kBarrier)
+               : "r"(predicate ? 1U : 0U), "n"(kThreads)
                : "memory");
   return any != 0;
-}
-
-// Of any kThreads threads that name the same barrier; some of them may arrive without waiting.
-template <int kThreads>
-__device__ __forceinline__ void barrier_of(int barrier) {
-  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
-}
-template <int kThreads>
-__device__ __forceinline__ void barrier_arrive(int barrier) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
 }
 
 }  // namespace wavefill::cuda
