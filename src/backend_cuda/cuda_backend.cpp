@@ -103,9 +103,9 @@ class CudaBackend final : public Backend {
     return {.stream = stream, .dependent_launch = device_.compute_capability >= kDependentLaunchCapability};
   }
 
-  // Items that can be dealt to any number of CTAs are dealt to those that are resident at once, where an SM has
-  // one: it reads the tokens of its next item while it ends one. Where it has two, they hide that from each
-  // other, and dealing would keep a CTA on its SM when another SM has room.
+  // Items that can be dealt to any number of CTAs are dealt to those that are resident at once, where an SM
+  // has one: it reads the tokens of its next item while it ends one. Where it has two, they hide that from
+  // each other, and dealing would keep a CTA on its SM when another SM has room.
   std::int64_t num_ctas(const SplitPlan& plan, const PlanParams& placed) const {
     if (placed.items != nullptr) return plan.num_workers();
     if (plan.kernel.ctas_per_sm > 1) return placed.num_items;
@@ -179,7 +179,12 @@ class CudaBackend final : public Backend {
     if (placed.cluster_rows) return launch_clusters(*placed.cluster_rows);
     if (plan.num_partials() == 0) return {};
     const CombineParams combine{.output = params->output, .plan = placed.rows};
-    return launch(context(stream), combine_function(), args.shape.rows() * args.shape.num_heads, &combine);
+    const std::int64_t rows = args.shape.rows();
+    const auto [function, heads_per_cta] = combine_function(
+        rows * args.shape.num_heads, static_cast<double>(plan.num_partials()) / static_cast<double>(rows),
+        device_.num_sms);
+    const std::int64_t groups = (args.shape.num_heads + heads_per_cta - 1) / heads_per_cta;
+    return launch(context(stream), function, rows * groups, &combine);
   }
 
   // Waits for the stream: an error that is to be returned has to be known.

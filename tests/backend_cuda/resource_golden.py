@@ -20,6 +20,7 @@ CONFIG = re.compile(
     r"SplitConfigILN\w*?KvFormatE(\d)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELb([01])ELi(\d+)ELi\d+ELb([01])E")
 
 WGMMA_CONFIG = re.compile(r"WgmmaConfigILN\w*?KvFormatE(\d)ELi(\d+)ELi(\d+)ELb([01])E")
+HEAD_SHARE = re.compile(r"HeadShareILi(\d+)ELi(\d+)E")
 ROWS = {"0": "", "1": " clusters"}
 
 
@@ -33,6 +34,10 @@ def kernel_name(mangled):
     if match:
         kv_format, d_qk, part_chunks, clusters = match.groups()
         return f"split_wgmma {FORMATS[kv_format]} d_qk={d_qk} part_chunks={part_chunks}{ROWS[clusters]}"
+    match = HEAD_SHARE.search(mangled)
+    if match:
+        warps, partials = match.groups()
+        return f"combine warps_of_head={warps} at_once={partials}"
     return re.search(r"\d([a-z_]+_kernel)", mangled).group(1)
 
 

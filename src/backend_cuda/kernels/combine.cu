@@ -1,8 +1,10 @@
 // Combine: the partials of each row become its output.
 //
-// Budget: 128 threads, under 80 registers, no shared memory. A CTA merges one head of one row; a thread owns
-// four dims and reads 16 bytes of every partial. Partials come from L2 mostly: they were just written.
-// Bytes: 2052 read a partial and head, 1024 written a head.
+// A head of a row is merged by kWarpsOfHead warps, a lane of them owning 4 dims or more, and asks for
+// kAtOnce partials before it uses any. Few heads are spread over all SMs, four warps each; of many, a warp
+// each has more under way and finds weights once. The order of additions, and so every bit, is the same.
+// Budget: 128 threads, under 128 registers, no shared memory. Bytes: 2052 read a partial and head, 1024
+// written a head; partials come from L2 mostly: they were just written.
 #include "backend_cuda/device/block/epilogue.cuh"
 #include "backend_cuda/device/block/lanes.cuh"
 #include "backend_cuda/device/ptx/grid_dependency.cuh"
@@ -11,32 +13,62 @@
 namespace wavefill::cuda {
 namespace {
 
-constexpr int kCombineThreads = kValueDim / 4;
+constexpr int kCombineThreads = 128;
 constexpr unsigned kAllLanes = ~0U;
 
-// The first kAhead partials' dims, asked for before their weights are known: one trip to the L2 less.
-struct FirstPartials {
-  static constexpr int kAhead = 8;
-  float4 parts[kAhead];
+// A row's partials of one head.
+struct HeadPartials {
+  const float* o;       // this thread's dims of the first
+  const float* lse;     // base 2
+  std::int64_t stride;  // of o
+  int lse_stride;
+  int count;
+};
 
-  __device__ __forceinline__ FirstPartials(const float* o_partial, std::int64_t stride, int num_partials) {
+// How a head is shared out.
+template <int kWarps, int kPartials>
+struct HeadShare {
+  static constexpr int kWarpsOfHead = kWarps;
+  static constexpr int kHeads = kCombineThreads / 32 / kWarpsOfHead;  // of a CTA
+  static constexpr int kStep = kWarpsOfHead * 32 * 4;                 // from four dims of a lane to the next
+  static constexpr int kVectors = kValueDim / kStep;                  // a lane's, of four dims
+  static constexpr int kAtOnce = kPartials;
+};
+
+// A lane's dims of kAtOnce partials from `first` on, all asked for before any is used: a load that waited for
+// a condition on its weight, as one that is left out would, is a trip to the L2 of its own.
+template <class Share>
+struct Partials {
+  float4 parts[Share::kAtOnce][Share::kVectors];
+
+  __device__ __forceinline__ Partials(const HeadPartials& head, int first) {
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
-      parts[i] = {};
-      if (i < num_partials) parts[i] = *reinterpret_cast<const float4*>(o_partial + i * stride);
+    for (int i = 0; i < Share::kAtOnce; ++i) {
+#pragma unroll
+      for (int v = 0; v < Share::kVectors; ++v) {
+        parts[i][v] = {};
+        if (first + i < head.count) {
+          parts[i][v] =
+              *reinterpret_cast<const float4*>(head.o + (first + i) * head.stride + v * Share::kStep);
+        }
+      }
     }
   }
 };
 
-// log-sum-exp of one head over a row's partials, base 2; every warp finds it for itself.
-__device__ __forceinline__ float merged_lse_log2(const float* lse, int num_partials, int stride, int lane) {
+// log-sum-exp of a head over its partials, base 2; every warp finds it for itself.
+__device__ __forceinline__ float merged_lse_log2(const HeadPartials& head, int lane) {
   float largest = minus_infinity();
-  for (int i = lane; i < num_partials; i += 32) largest = fmaxf(largest, lse[std::int64_t{i} * stride]);
+#pragma unroll 1  // more than 32 partials are rare
+  for (int i = lane; i < head.count; i += 32) {
+    largest = fmaxf(largest, head.lse[std::int64_t{i} * head.lse_stride]);
+  }
   largest = max_of_lanes<32>(largest);
   if (largest == minus_infinity()) return largest;
   float sum = 0.0F;
-  for (int i = lane; i < num_partials; i += 32) {
-    sum += weight_towards(lse[std::int64_t{i} * stride], largest);
+#pragma unroll 1
+  for (int i = lane; i < head.count; i += 32) {
+    sum += weight_towards(head.lse[std::int64_t{i} * head.lse_stride], largest);
   }
   return largest + log2_approx(sum_of_lanes<32>(sum));
 }
@@ -50,71 +82,83 @@ __device__ __forceinline__ void add_partial(float4& o, float weight, const float
   o.w += weight * part.w;
 }
 
-// Sum of the partials by their weights, in tile order.
-__device__ __forceinline__ float4 weighted_sum(const FirstPartials& ahead, const float* o_partial,
-                                               std::int64_t stride, const float* lse, float lse_log2,
-                                               int num_partials, int num_heads, int lane) {
-  float4 o = {};
-  for (int first = 0; first < num_partials; first += 32) {
-    const int mine = first + lane;
-    const float weight =
-        mine < num_partials ? weight_towards(lse[std::int64_t{mine} * num_heads], lse_log2) : 0.0F;
-    const int count = min(32, num_partials - first);
+// Adds partials first ... to o by their weights, in tile order.
+template <class Share>
+__device__ __forceinline__ void add_partials(float4 (&o)[Share::kVectors], const Partials<Share>& partials,
+                                             const HeadPartials& head, int first, float lse_log2, int lane) {
+  const int mine = first + lane % Share::kAtOnce;
+  const float weight =
+      mine < head.count ? weight_towards(head.lse[std::int64_t{mine} * head.lse_stride], lse_log2) : 0.0F;
 #pragma unroll
-    for (int i = 0; i < FirstPartials::kAhead; ++i) {
-      const float w = __shfl_sync(kAllLanes, weight, i);
-      float4 part = ahead.parts[i];
-      if (first > 0 && i < count) part = *reinterpret_cast<const float4*>(o_partial + (first + i) * stride);
-      if (i < count) add_partial(o, w, part);
-    }
-#pragma unroll 8
-    for (int i = FirstPartials::kAhead; i < count; ++i) {
-      const float w = __shfl_sync(kAllLanes, weight, i);
-      add_partial(o, w, *reinterpret_cast<const float4*>(o_partial + (first + i) * stride));
-    }
+  for (int i = 0; i < Share::kAtOnce; ++i) {
+    const float w = __shfl_sync(kAllLanes, weight, i);
+#pragma unroll
+    for (int v = 0; v < Share::kVectors; ++v) add_partial(o[v], w, partials.parts[i][v]);
   }
-  return o;
 }
 
+template <class Share>
 __global__ void __launch_bounds__(kCombineThreads)
     combine_kernel(const __grid_constant__ CombineParams params) {
   allow_next_grid();
   const OutputParams& out = params.output;
-  const int row = static_cast<int>(blockIdx.x) / out.num_heads;
-  const int head = static_cast<int>(blockIdx.x) - row * out.num_heads;
+  const int head_groups = (out.num_heads + Share::kHeads - 1) / Share::kHeads;
+  const int row = static_cast<int>(blockIdx.x) / head_groups;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
+  const int head =
+      (static_cast<int>(blockIdx.x) - row * head_groups) * Share::kHeads + thread / 32 / Share::kWarpsOfHead;
+  const int dim = thread % (Share::kWarpsOfHead * 32) * 4;  // the lane's first
   wait_for_prior_grids();
   const ItemRange partials = partials_of_row(params.plan, row);
   const int num_partials = partials.end - partials.begin;
-  if (num_partials == 0) return;
+  if (num_partials == 0 || head >= out.num_heads) return;
 
   const std::int64_t first = std::int64_t{partials.begin} * out.num_heads + head;
-  const std::int64_t stride = std::int64_t{out.num_heads} * kValueDim;
-  const float* o_partial = out.o_partial + first * kValueDim + thread * 4;
-  const FirstPartials ahead(o_partial, stride, num_partials);
-  const float* lse = out.lse_partial + first;
-  const float lse_log2 = merged_lse_log2(lse, num_partials, out.num_heads, lane);
+  const HeadPartials of_head{.o = out.o_partial + first * kValueDim + dim,
+                             .lse = out.lse_partial + first,
+                             .stride = std::int64_t{out.num_heads} * kValueDim,
+                             .lse_stride = out.num_heads,
+                             .count = num_partials};
+  const Partials<Share> ahead(of_head, 0);  // before their weights are known
+  const float lse_log2 = merged_lse_log2(of_head, lane);
   const Quotient request = divide(row, out.s_q);
-  float4 o = {};
+  float4 o[Share::kVectors] = {};
+  float factor = 0.0F;
   if (lse_log2 != minus_infinity()) {
     // Relative to its log-sum-exp the row's sum is 1.
-    const float factor = output_factor(1.0F, lse_log2, sink_log2_of(out, head));
-    o = weighted_sum(ahead, o_partial, stride, lse, lse_log2, num_partials, out.num_heads, lane);
-    o = {o.x * factor, o.y * factor, o.z * factor, o.w * factor};
+    factor = output_factor(1.0F, lse_log2, sink_log2_of(out, head));
+    add_partials(o, ahead, of_head, 0, lse_log2, lane);
+    for (int i = Share::kAtOnce; i < num_partials; i += Share::kAtOnce) {
+      add_partials(o, Partials<Share>(of_head, i), of_head, i, lse_log2, lane);
+    }
   }
-  std::uint16_t* to = output_row(out, request) + head * out.out_stride_head + thread * 4;
-  *reinterpret_cast<uint2*>(to) = make_uint2(pack_bf16x2(o.x, o.y), pack_bf16x2(o.z, o.w));
-  if (thread == 0) write_lse(out, request, head, lse_log2);
+  std::uint16_t* to = output_row(out, request) + head * out.out_stride_head + dim;
+#pragma unroll
+  for (int v = 0; v < Share::kVectors; ++v) {
+    *reinterpret_cast<uint2*>(to + v * Share::kStep) = make_uint2(
+        pack_bf16x2(o[v].x * factor, o[v].y * factor), pack_bf16x2(o[v].z * factor, o[v].w * factor));
+  }
+  if (dim == 0) write_lse(out, request, head, lse_log2);
+}
+
+template <class Share>
+CombineFunction function_of(const char* name) {
+  return {.function = {.name = name,
+                       .function = reinterpret_cast<const void*>(&combine_kernel<Share>),
+                       .threads = kCombineThreads,
+                       .smem_bytes = 0},
+          .heads_per_cta = Share::kHeads};
 }
 
 }  // namespace
 
-KernelFunction combine_function() {
-  return {.name = "combine",
-          .function = reinterpret_cast<const void*>(&combine_kernel),
-          .threads = kCombineThreads,
-          .smem_bytes = 0};
+CombineFunction combine_function(std::int64_t heads, double partials_of_row, std::int32_t num_sms) {
+  constexpr std::int64_t kFewPerSm = 2;
+  constexpr double kPairs = 2.5;
+  if (heads < kFewPerSm * num_sms) return function_of<HeadShare<4, 16>>("combine_few_heads");
+  if (partials_of_row > kPairs) return function_of<HeadShare<1, 4>>("combine_many_heads");
+  return function_of<HeadShare<1, 2>>("combine_pairs");
 }
 
 }  // namespace wavefill::cuda

@@ -35,7 +35,15 @@ std::span<const SplitKernel> split_mma_dsv4_kernels();
 std::span<const SplitKernel> split_mma_dsv32_kernels();
 std::span<const SplitKernel> split_mma_bf16_kernels();
 
-KernelFunction combine_function();        // of CombineParams; grid: rows * num_heads
+// Takes CombineParams. Grid: rows * (num_heads / heads_per_cta, rounded up).
+struct CombineFunction {
+  KernelFunction function;
+  std::int32_t heads_per_cta;
+};
+// The fastest one, where `heads` are those of all rows and a row has `partials_of_row` in the mean; all make
+// the same bits.
+CombineFunction combine_function(std::int64_t heads, double partials_of_row, std::int32_t num_sms);
+
 KernelFunction upload_function();         // of UploadParams; grid: 1
 KernelFunction replan_function();         // of ReplanParams; grid: 1
 KernelFunction check_indices_function();  // of CheckIndicesParams; grid: rows
