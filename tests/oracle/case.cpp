@@ -129,6 +129,11 @@ void add_formats(Table& table) {
               [](Case& c) { c.odd_scales = true; });
     table.add(fmt::format("{}_odd_scales_h64", short_name(format)), shape_of(3, 1, 64, format, 700, 130),
               [](Case& c) { c.odd_scales = true; });
+    table.add(fmt::format("{}_odd_scales_lengths_h64", short_name(format)),
+              shape_of(3, 1, 64, format, 200, 70), [](Case& c) {
+                c.odd_scales = true;
+                c.lengths = c.extra_lengths = Lengths::random;
+              });
     for (const int num_heads : {16, 64}) {
       table.add(fmt::format("{}_odd_scales_one_key_h{}", short_name(format), num_heads),
                 shape_of(4, 1, num_heads, format, 1, 0), [](Case& c) { c.odd_scales = true; });
