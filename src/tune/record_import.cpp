@@ -4,10 +4,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "core/errors.h"
@@ -300,16 +299,6 @@ Result<std::vector<Evidence>> parse_records(std::string_view text) {
     return {};
   }));
   return is_json ? parse_records_jsonl(text) : parse_records_csv(text);
-}
-
-Result<std::vector<Evidence>> read_records(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return make_status(StatusCode::not_found, "{} cannot be opened", path);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return make_status(StatusCode::unavailable, "{} cannot be read", path);
-  auto records = parse_records(text);
-  if (records.ok()) return records;
-  return make_status(records.status().code(), "{}: {}", path, records.status().message());
 }
 
 }  // namespace wavefill

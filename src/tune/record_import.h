@@ -1,7 +1,6 @@
 // Measurements that were taken elsewhere, as evidence for decide().
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,8 +23,5 @@ Result<std::vector<Evidence>> parse_records_jsonl(std::string_view text);
 
 // Either: JSON lines if the first line that is neither blank nor a comment begins with a brace.
 Result<std::vector<Evidence>> parse_records(std::string_view text);
-
-// Of a file. Errors: also not_found, unavailable (file).
-Result<std::vector<Evidence>> read_records(const std::string& path);
 
 }  // namespace wavefill
