@@ -212,17 +212,17 @@ class TileProducer {
 
   // The same with places for half a row. Its second half is asked for as soon as the first has left its
   // places, which is before the tile is free, and the next row's first half as soon as the second has. What
-  // is loaded to registers is waited for (landed()) before the next is asked for, since whoever used it later
-  // would wait for that too.
+  // was loaded to registers is pinned before more is asked for: one scoreboard for both would be a wait for
+  // both.
   __device__ __forceinline__ void fill_tile_by_halves(std::uint32_t empty, std::uint32_t parity, int buffer,
                                                       bool is_token, const std::byte* row,
                                                       const std::byte* next_row, const InlineScales& scales) {
     static_assert(C::kParkedPlaces == 2 && C::kRegisterPlaces == 2 && C::kFp8Chunks == 8 && C::kParts == 4);
     const std::byte* second = row + 64 * C::kPlaces;
-    uint4 a = landed(load_shared_16(parked(0)));
-    uint4 b = landed(load_shared_16(parked(1)));
-    uint4 c = landed(raw_[0]);
-    uint4 d = landed(raw_[1]);
+    uint4 a = pinned(load_shared_16(parked(0)));
+    uint4 b = pinned(load_shared_16(parked(1)));
+    uint4 c = pinned(raw_[0]);
+    uint4 d = pinned(raw_[1]);
     ask_part<16>(0, second);
     mbarrier_wait(empty, parity);
     TilePlace to = begin_tile<16>(buffer, is_token, row);
@@ -241,8 +241,8 @@ class TileProducer {
     convert<false>(to, 5, d, scales);
     ask_part<16>(0, next_row);
     publish(buffer, 2);
-    a = landed(a);
-    b = landed(b);
+    a = pinned(a);
+    b = pinned(b);
     ask_part<16>(1, next_row);
     ask_inline_scale(next_row);
     convert<false>(to, 6, a, scales);
@@ -252,8 +252,8 @@ class TileProducer {
     publish(buffer, 3);
   }
 
-  // The value, which is there from here on.
-  __device__ __forceinline__ static uint4 landed(uint4 value) {
+  // The value, which the compiler takes as used here.
+  __device__ __forceinline__ static uint4 pinned(uint4 value) {
     asm volatile("" : "+r"(value.x), "+r"(value.y), "+r"(value.z), "+r"(value.w));
     return value;
   }
