@@ -21,7 +21,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "backend_cuda/device/block/fp8_to_bf16.cuh"
 #include "backend_cuda/device/block/lanes.cuh"
@@ -121,7 +120,6 @@ class TileProducer {
 
  private:
   static constexpr int kBlock = TileCursor<C>::kBlock;
-  using Scales = std::conditional_t<C::kHasFooters, FooterScales, InlineScales>;
 
   __device__ __forceinline__ int lane() const { return thread_ & 31; }
   __device__ __forceinline__ int token() const { return thread_ >> 2; }
@@ -266,20 +264,29 @@ class TileProducer {
     NanSearch nan = {};
   };
 
-  template <bool kAny>
-  __device__ __forceinline__ static void convert(TilePlace& to, int j, const uint4& raw,
-                                                 const Scales& scales) {
-    const auto values = convert_piece<kAny>(raw, scales, j, to.nan);
+  __device__ __forceinline__ static void store(const TilePlace& to, int j, const Bf16Piece& values) {
     store_shared_16(to.low + j * C::kChunkBytes, values.low);
     store_shared_16(to.high + j * C::kChunkBytes, values.high);
   }
 
-  // What a tile begins with: its marks, and its bf16 dims asked for, a group of copies.
+  template <bool kAny, class Scales>
+  __device__ __forceinline__ static void convert(TilePlace& to, int j, const uint4& raw,
+                                                 const Scales& scales) {
+    store(to, j, convert_piece<kAny>(raw, scales, j, to.nan));
+  }
+
+  // What a tile begins with: its marks, and its bf16 dims asked for.
   template <int kBytesAtOnce>
   __device__ __forceinline__ TilePlace begin_tile(int buffer, bool is_token, const std::byte* row) const {
     const std::uint32_t tile = shared_address(shared_.tiles[buffer][0]);
     mark_tokens(buffer, is_token);
-    copy_bf16<kBytesAtOnce>(tile + C::kFp8Chunks * C::kChunkBytes, row + C::kMap.bf16_offset, is_token);
+    return ask_bf16<kBytesAtOnce>(tile, row, is_token);
+  }
+
+  // A tile's bf16 dims, a group of copies; zeros if they are not wanted.
+  template <int kBytesAtOnce>
+  __device__ __forceinline__ TilePlace ask_bf16(std::uint32_t tile, const std::byte* row, bool wanted) const {
+    copy_bf16<kBytesAtOnce>(tile + C::kFp8Chunks * C::kChunkBytes, row + C::kMap.bf16_offset, wanted);
     cp_async_commit();
     const std::uint32_t low = swizzled(tile, token(), 2 * quarter());
     return {low, low ^ 16U};
@@ -287,7 +294,7 @@ class TileProducer {
 
   // Inline scales of any size, rows of any alignment. What waits at their places is not used.
   __device__ __forceinline__ void fill_slowly(int buffer, bool is_token, const std::byte* row,
-                                              const Scales& scales, bool comes_twice) const {
+                                              const InlineScales& scales, bool comes_twice) const {
     mark_tokens(buffer, is_token, comes_twice ? TokenMarks::kComeOnce : 0);
     if (!comes_twice) {
       convert_odd<false>(buffer, is_token, row, scales);
@@ -306,17 +313,12 @@ class TileProducer {
   // The products of scales of any size, rounded, or what rounding left of them (nothing, of the bf16 dims).
   template <bool kRest>
   __device__ __forceinline__ void convert_odd(int buffer, bool is_token, const std::byte* row,
-                                              const Scales& scales) const {
-    const std::uint32_t tile = shared_address(shared_.tiles[buffer][0]);
-    const std::uint32_t low = swizzled(tile, token(), 2 * quarter());
-    copy_bf16<8>(tile + C::kFp8Chunks * C::kChunkBytes, row + C::kMap.bf16_offset, !kRest && is_token);
-    cp_async_commit();
+                                              const InlineScales& scales) const {
+    const TilePlace to = ask_bf16<8>(shared_address(shared_.tiles[buffer][0]), row, !kRest && is_token);
 #pragma unroll 1
     for (int j = 0; j < C::kFp8Chunks; ++j) {
       const uint4 raw = load_16<8>(row + 64 * j);
-      const auto values = convert_odd_piece<kRest>(is_token ? raw : uint4{}, scales.of_piece(j));
-      store_shared_16(low + j * C::kChunkBytes, values.low);
-      store_shared_16((low ^ 16U) + j * C::kChunkBytes, values.high);
+      store(to, j, convert_odd_piece<kRest>(is_token ? raw : uint4{}, scales.of_piece(j)));
     }
     cp_async_wait();
   }
@@ -366,8 +368,8 @@ class TileProducer {
     const std::uint32_t lanes = __ballot_sync(~0U, has_nan);
     if (lanes == 0) return;
     const std::uint32_t pairs = lanes | lanes >> 1;
-    if (lane() == 0)
-      shared_.tokens[buffer][thread_ >> 5] &= ~(((pairs | pairs >> 2) & TokenMarks::kIsToken) << 1);
+    const std::uint32_t marks = (pairs | pairs >> 2) << 1 & TokenMarks::kHasNoNan;
+    if (lane() == 0) shared_.tokens[buffer][thread_ >> 5] &= ~marks;
   }
 
   template <int kBytesAtOnce>
