@@ -179,12 +179,9 @@ class CudaBackend final : public Backend {
     if (placed.cluster_rows) return launch_clusters(*placed.cluster_rows);
     if (plan.num_partials() == 0) return {};
     const CombineParams combine{.output = params->output, .plan = placed.rows};
-    const std::int64_t rows = args.shape.rows();
-    const auto [function, heads_per_cta] = combine_function(
-        rows * args.shape.num_heads, static_cast<double>(plan.num_partials()) / static_cast<double>(rows),
-        device_.num_sms);
-    const std::int64_t groups = (args.shape.num_heads + heads_per_cta - 1) / heads_per_cta;
-    return launch(context(stream), function, rows * groups, &combine);
+    const CombineLaunch of_plan =
+        combine_launch(args.shape.rows(), args.shape.num_heads, plan.num_partials(), device_.num_sms);
+    return launch(context(stream), of_plan.function, of_plan.num_ctas, &combine);
   }
 
   // Waits for the stream: an error that is to be returned has to be known.

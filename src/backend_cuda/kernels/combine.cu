@@ -9,6 +9,7 @@
 #include "backend_cuda/device/block/lanes.cuh"
 #include "backend_cuda/device/ptx/grid_dependency.cuh"
 #include "backend_cuda/kernels/kernels.h"
+#include "kv/byte_map.h"
 
 namespace wavefill::cuda {
 namespace {
@@ -33,6 +34,9 @@ struct HeadShare {
   static constexpr int kStep = kWarpsOfHead * 32 * 4;                 // from four dims of a lane to the next
   static constexpr int kVectors = kValueDim / kStep;                  // a lane's, of four dims
   static constexpr int kAtOnce = kPartials;
+
+  // CTAs of a row.
+  WAVEFILL_HOST_DEVICE static constexpr int ctas(int num_heads) { return (num_heads + kHeads - 1) / kHeads; }
 };
 
 // A lane's dims of kAtOnce partials from `first` on, all asked for before any is used: a load that waited for
@@ -102,12 +106,12 @@ __global__ void __launch_bounds__(kCombineThreads)
     combine_kernel(const __grid_constant__ CombineParams params) {
   allow_next_grid();
   const OutputParams& out = params.output;
-  const int head_groups = (out.num_heads + Share::kHeads - 1) / Share::kHeads;
-  const int row = static_cast<int>(blockIdx.x) / head_groups;
+  const int ctas = Share::ctas(out.num_heads);
+  const int row = static_cast<int>(blockIdx.x) / ctas;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
   const int head =
-      (static_cast<int>(blockIdx.x) - row * head_groups) * Share::kHeads + thread / 32 / Share::kWarpsOfHead;
+      (static_cast<int>(blockIdx.x) - row * ctas) * Share::kHeads + thread / 32 / Share::kWarpsOfHead;
   const int dim = thread % (Share::kWarpsOfHead * 32) * 4;  // the lane's first
   wait_for_prior_grids();
   const ItemRange partials = partials_of_row(params.plan, row);
@@ -143,22 +147,24 @@ __global__ void __launch_bounds__(kCombineThreads)
 }
 
 template <class Share>
-CombineFunction function_of(const char* name) {
+CombineLaunch launch_of(const char* name, std::int64_t rows, std::int32_t num_heads) {
   return {.function = {.name = name,
                        .function = reinterpret_cast<const void*>(&combine_kernel<Share>),
                        .threads = kCombineThreads,
                        .smem_bytes = 0},
-          .heads_per_cta = Share::kHeads};
+          .num_ctas = rows * Share::ctas(num_heads)};
 }
 
 }  // namespace
 
-CombineFunction combine_function(std::int64_t heads, double partials_of_row, std::int32_t num_sms) {
+CombineLaunch combine_launch(std::int64_t rows, std::int32_t num_heads, std::int64_t num_partials,
+                             std::int32_t num_sms) {
   constexpr std::int64_t kFewPerSm = 2;
-  constexpr double kPairs = 2.5;
-  if (heads < kFewPerSm * num_sms) return function_of<HeadShare<4, 16>>("combine_few_heads");
-  if (partials_of_row > kPairs) return function_of<HeadShare<1, 4>>("combine_many_heads");
-  return function_of<HeadShare<1, 2>>("combine_pairs");
+  if (rows * num_heads < kFewPerSm * num_sms) {
+    return launch_of<HeadShare<4, 16>>("combine_few_heads", rows, num_heads);
+  }
+  if (2 * num_partials > 5 * rows) return launch_of<HeadShare<1, 4>>("combine_many_heads", rows, num_heads);
+  return launch_of<HeadShare<1, 2>>("combine_pairs", rows, num_heads);
 }
 
 }  // namespace wavefill::cuda

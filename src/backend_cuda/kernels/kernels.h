@@ -35,14 +35,13 @@ std::span<const SplitKernel> split_mma_dsv4_kernels();
 std::span<const SplitKernel> split_mma_dsv32_kernels();
 std::span<const SplitKernel> split_mma_bf16_kernels();
 
-// Takes CombineParams. Grid: rows * (num_heads / heads_per_cta, rounded up).
-struct CombineFunction {
+// The fastest combine of `num_partials` partials in all, of CombineParams; every one makes the same bits.
+struct CombineLaunch {
   KernelFunction function;
-  std::int32_t heads_per_cta;
+  std::int64_t num_ctas;
 };
-// The fastest one, where `heads` are those of all rows and a row has `partials_of_row` in the mean; all make
-// the same bits.
-CombineFunction combine_function(std::int64_t heads, double partials_of_row, std::int32_t num_sms);
+CombineLaunch combine_launch(std::int64_t rows, std::int32_t num_heads, std::int64_t num_partials,
+                             std::int32_t num_sms);
 
 KernelFunction upload_function();         // of UploadParams; grid: 1
 KernelFunction replan_function();         // of ReplanParams; grid: 1
