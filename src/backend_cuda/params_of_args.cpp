@@ -71,8 +71,9 @@ OutputParams output_params(const SplitPlan& plan, const DecodeArgs& args) {
   params.s_q = make_fast_divisor(static_cast<std::uint32_t>(args.shape.s_q));
   params.num_heads = args.shape.num_heads;
   if (plan.num_partials() > 0) {
-    params.o_partial = static_cast<float*>(args.workspace);
-    params.lse_partial = params.o_partial + plan.num_partials() * args.shape.num_heads * kValueDim;
+    const std::int64_t heads = plan.num_partials() * args.shape.num_heads;
+    params.o_partial = static_cast<std::uint16_t*>(args.workspace);
+    params.partial_heads = reinterpret_cast<PartialHead*>(params.o_partial + heads * kValueDim);
   }
   return params;
 }

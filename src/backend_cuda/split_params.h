@@ -68,6 +68,12 @@ struct PlanParams {
   std::int32_t tile_begin[kMaxUniformSplits + 1] = {};  // [num_splits + 1]
 };
 
+// What a partial has of one head beside its values.
+struct alignas(8) PartialHead {
+  float lse_log2;            // base 2; -inf: no keys, and values that were never written
+  std::int16_t exponent[2];  // of each half of the dims: a value is its fp16 times 2^exponent
+};
+
 struct OutputParams {
   std::uint16_t* out = nullptr;  // bf16 [batch, s_q, num_heads, 512]
   float* lse = nullptr;          // fp32 [batch, s_q, num_heads]; nullptr: not wanted
@@ -78,8 +84,8 @@ struct OutputParams {
   std::int64_t lse_stride_batch = 0;
   std::int64_t lse_stride_s_q = 0;
   std::int64_t lse_stride_head = 0;
-  float* o_partial = nullptr;    // fp32 [num_partials, num_heads, 512], each divided by its own sum
-  float* lse_partial = nullptr;  // fp32 [num_partials, num_heads], base 2; -inf: o_partial is not written
+  std::uint16_t* o_partial = nullptr;      // fp16 [num_partials, num_heads, 512], divided by their sums
+  PartialHead* partial_heads = nullptr;    // [num_partials, num_heads]
   FastDivisor s_q;
   std::int32_t num_heads = 0;
 };

@@ -3,8 +3,11 @@
 // A head of a row is merged by kWarpsOfHead warps, a lane of them owning 4 dims or more, and asks for
 // kAtOnce partials before it uses any. Few heads are spread over all SMs, four warps each; of many, a warp
 // each has more under way and finds weights once. The order of additions, and so every bit, is the same.
-// Budget: 128 threads, under 128 registers, no shared memory. Bytes: 2052 read a partial and head, 1024
+// Budget: 128 threads, under 128 registers, no shared memory. Bytes: 1032 read a partial and head, 1024
 // written a head; partials come from L2 mostly: they were just written.
+#include <cstdint>
+#include <type_traits>
+
 #include "backend_cuda/device/block/epilogue.cuh"
 #include "backend_cuda/device/block/lanes.cuh"
 #include "backend_cuda/device/ptx/grid_dependency.cuh"
@@ -19,20 +22,22 @@ constexpr unsigned kAllLanes = ~0U;
 
 // A row's partials of one head.
 struct HeadPartials {
-  const float* o;       // this thread's dims of the first
-  const float* lse;     // base 2
-  std::int64_t stride;  // of o
-  int lse_stride;
+  const std::uint16_t* o;     // this thread's dims of the first
+  const PartialHead* heads;   // of the first
+  std::int64_t num_heads;     // from one partial to the next
   int count;
 };
 
 // How a head is shared out.
 template <int kWarps, int kPartials>
 struct HeadShare {
+  using Vector = std::conditional_t<kWarps == 1, uint4, uint2>;  // of fp16, one load
+
   static constexpr int kWarpsOfHead = kWarps;
   static constexpr int kHeads = kCombineThreads / 32 / kWarpsOfHead;  // of a CTA
-  static constexpr int kStep = kWarpsOfHead * 32 * 4;                 // from four dims of a lane to the next
-  static constexpr int kVectors = kValueDim / kStep;                  // a lane's, of four dims
+  static constexpr int kDims = sizeof(Vector) / sizeof(std::uint16_t);
+  static constexpr int kStep = kWarpsOfHead * 32 * kDims;  // from one vector of a lane to the next
+  static constexpr int kVectors = kValueDim / kStep;       // a lane's
   static constexpr int kAtOnce = kPartials;
 
   // CTAs of a row.
@@ -43,7 +48,8 @@ struct HeadShare {
 // a condition on its weight, as one that is left out would, is a trip to the L2 of its own.
 template <class Share>
 struct Partials {
-  float4 parts[Share::kAtOnce][Share::kVectors];
+  using Vector = typename Share::Vector;
+  Vector parts[Share::kAtOnce][Share::kVectors];
 
   __device__ __forceinline__ Partials(const HeadPartials& head, int first) {
 #pragma unroll
@@ -52,8 +58,8 @@ struct Partials {
       for (int v = 0; v < Share::kVectors; ++v) {
         parts[i][v] = {};
         if (first + i < head.count) {
-          parts[i][v] =
-              *reinterpret_cast<const float4*>(head.o + (first + i) * head.stride + v * Share::kStep);
+          parts[i][v] = *reinterpret_cast<const Vector*>(head.o + (first + i) * head.num_heads * kValueDim +
+                                                         v * Share::kStep);
         }
       }
     }
@@ -65,39 +71,58 @@ __device__ __forceinline__ float merged_lse_log2(const HeadPartials& head, int l
   float largest = minus_infinity();
 #pragma unroll 1  // more than 32 partials are rare
   for (int i = lane; i < head.count; i += 32) {
-    largest = fmaxf(largest, head.lse[std::int64_t{i} * head.lse_stride]);
+    largest = fmaxf(largest, head.heads[i * head.num_heads].lse_log2);
   }
   largest = max_of_lanes<32>(largest);
   if (largest == minus_infinity()) return largest;
   float sum = 0.0F;
 #pragma unroll 1
   for (int i = lane; i < head.count; i += 32) {
-    sum += weight_towards(head.lse[std::int64_t{i} * head.lse_stride], largest);
+    sum += weight_towards(head.heads[i * head.num_heads].lse_log2, largest);
   }
   return largest + log2_approx(sum_of_lanes<32>(sum));
 }
 
+// By what a partial's fp16 values are multiplied, in each half of the dims.
+struct PartialWeights {
+  float of_half[2];
+
+  __device__ __forceinline__ PartialWeights(const PartialHead& head, float lse_log2) {
+    const float weight = weight_towards(head.lse_log2, lse_log2);
+    of_half[0] = weight * power_of_two(head.exponent[0]);
+    of_half[1] = weight * power_of_two(head.exponent[1]);
+  }
+};
+
 // A weight of 0 leaves its partial out whatever it holds: an empty part was never written.
-__device__ __forceinline__ void add_partial(float4& o, float weight, const float4& part) {
+template <class Vector, int kDims>
+__device__ __forceinline__ void add_partial(float (&o)[kDims], float weight, const Vector& part) {
   if (weight == 0.0F) return;
-  o.x += weight * part.x;
-  o.y += weight * part.y;
-  o.z += weight * part.z;
-  o.w += weight * part.w;
+  const auto& words = reinterpret_cast<const std::uint32_t(&)[kDims / 2]>(part);
+#pragma unroll
+  for (int i = 0; i < kDims / 2; ++i) {
+    const float2 pair = unpack_f16x2(words[i]);
+    o[2 * i] += weight * pair.x;
+    o[2 * i + 1] += weight * pair.y;
+  }
 }
 
-// Adds partials first ... to o by their weights, in tile order.
+// Adds partials first ... to o by their weights, in tile order. first_half: of the lane's first vector.
 template <class Share>
-__device__ __forceinline__ void add_partials(float4 (&o)[Share::kVectors], const Partials<Share>& partials,
-                                             const HeadPartials& head, int first, float lse_log2, int lane) {
+__device__ __forceinline__ void add_partials(float (&o)[Share::kVectors][Share::kDims],
+                                             const Partials<Share>& partials, const HeadPartials& head,
+                                             int first, float lse_log2, int first_half, int lane) {
   const int mine = first + lane % Share::kAtOnce;
-  const float weight =
-      mine < head.count ? weight_towards(head.lse[std::int64_t{mine} * head.lse_stride], lse_log2) : 0.0F;
+  PartialHead its{.lse_log2 = minus_infinity(), .exponent = {0, 0}};
+  if (mine < head.count) its = head.heads[mine * head.num_heads];
+  const PartialWeights weights(its, lse_log2);
 #pragma unroll
   for (int i = 0; i < Share::kAtOnce; ++i) {
-    const float w = __shfl_sync(kAllLanes, weight, i);
 #pragma unroll
-    for (int v = 0; v < Share::kVectors; ++v) add_partial(o[v], w, partials.parts[i][v]);
+    for (int v = 0; v < Share::kVectors; ++v) {
+      const float weight = Share::kVectors == 1 && first_half == 1 ? weights.of_half[1] : weights.of_half[v];
+      add_partial(o[v], __shfl_sync(kAllLanes, weight, i), partials.parts[i][v]);
+    }
   }
 }
 
@@ -112,7 +137,7 @@ __global__ void __launch_bounds__(kCombineThreads)
   const int lane = thread % 32;
   const int head =
       (static_cast<int>(blockIdx.x) - row * ctas) * Share::kHeads + thread / 32 / Share::kWarpsOfHead;
-  const int dim = thread % (Share::kWarpsOfHead * 32) * 4;  // the lane's first
+  const int dim = thread % (Share::kWarpsOfHead * 32) * Share::kDims;  // the lane's first
   wait_for_prior_grids();
   const ItemRange partials = partials_of_row(params.plan, row);
   const int num_partials = partials.end - partials.begin;
@@ -120,28 +145,29 @@ __global__ void __launch_bounds__(kCombineThreads)
 
   const std::int64_t first = std::int64_t{partials.begin} * out.num_heads + head;
   const HeadPartials of_head{.o = out.o_partial + first * kValueDim + dim,
-                             .lse = out.lse_partial + first,
-                             .stride = std::int64_t{out.num_heads} * kValueDim,
-                             .lse_stride = out.num_heads,
+                             .heads = out.partial_heads + first,
+                             .num_heads = out.num_heads,
                              .count = num_partials};
   const Partials<Share> ahead(of_head, 0);  // before their weights are known
   const float lse_log2 = merged_lse_log2(of_head, lane);
   const Quotient request = divide(row, out.s_q);
-  float4 o[Share::kVectors] = {};
+  float o[Share::kVectors][Share::kDims] = {};
   float factor = 0.0F;
   if (lse_log2 != minus_infinity()) {
     // Relative to its log-sum-exp the row's sum is 1.
     factor = output_factor(1.0F, lse_log2, sink_log2_of(out, head));
-    add_partials(o, ahead, of_head, 0, lse_log2, lane);
+    const int half = dim / (kValueDim / 2);
+    add_partials(o, ahead, of_head, 0, lse_log2, half, lane);
     for (int i = Share::kAtOnce; i < num_partials; i += Share::kAtOnce) {
-      add_partials(o, Partials<Share>(of_head, i), of_head, i, lse_log2, lane);
+      add_partials(o, Partials<Share>(of_head, i), of_head, i, lse_log2, half, lane);
     }
   }
   std::uint16_t* to = output_row(out, request) + head * out.out_stride_head + dim;
 #pragma unroll
   for (int v = 0; v < Share::kVectors; ++v) {
-    *reinterpret_cast<uint2*>(to + v * Share::kStep) = make_uint2(
-        pack_bf16x2(o[v].x * factor, o[v].y * factor), pack_bf16x2(o[v].z * factor, o[v].w * factor));
+#pragma unroll
+    for (float& value : o[v]) value *= factor;
+    store_bf16(to + v * Share::kStep, o[v]);
   }
   if (dim == 0) write_lse(out, request, head, lse_log2);
 }

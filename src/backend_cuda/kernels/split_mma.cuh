@@ -86,6 +86,10 @@ class SplitItem {
     return range.begin + done * range.step;
   }
 
+  __device__ __forceinline__ bool is_partial(std::int32_t done) const {
+    return ItemPlace<C>(params_, item_idx(done)).item.partial_idx >= 0;
+  }
+
   // Loads Q and returns how many tiles the item has.
   __device__ __forceinline__ std::int32_t begin(std::int32_t done) {
     const ItemPlace<C> place(params_, item_idx(done));
@@ -176,6 +180,8 @@ class SplitItem {
       finish_in_cluster();
       return;
     }
+    thread_ = forget(thread_);
+    if (is_partial(done)) find_largest<C>(shared_, o_, unit_, thread_ / 32, lane());
     const ItemPlace<C> place(params_, item_idx(done));
     const int first_head = place.item.head_tile * C::kHeads;
     named_barrier<C::kComputeThreads>();
@@ -195,7 +201,7 @@ class SplitItem {
     const bool has_head = thread_ < C::kHeads && first_head + thread_ < params_.output.num_heads;
     // Asked for before everything else, since it may come from DRAM.
     const float sink_log2 = has_head ? sink_log2_of(params_.output, first_head + thread_) : 0.0F;
-    find_largest<C>(shared_, o_, unit_, lane());
+    find_largest<C>(shared_, o_, unit_, warp_, lane());
     named_barrier<C::kComputeThreads>();
     if (has_head) {
       end.weights.sink_log2[thread_] = sink_log2;

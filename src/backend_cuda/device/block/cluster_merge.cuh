@@ -32,20 +32,6 @@ struct StagedPartial {
   float unit[kUnits][kHeads];        // 2^-n
 };
 
-// The power of two by which a unit is staged whose largest magnitude is `largest`: it comes to 2^8 .. 2^9
-// then, or as near as normal powers bring it.
-struct UnitPower {
-  float power;
-  float inverse;
-
-  __device__ __forceinline__ explicit UnitPower(float largest) {
-    const int exponent = (__float_as_int(largest) >> 23) - 127;  // -127: 0 or subnormal
-    const int n = min(8 - exponent, 126);
-    power = power_of_two(n);
-    inverse = power_of_two(-n);
-  }
-};
-
 // Of the heads that a CTA merges.
 template <int kHeads, int kUnits>
 struct ClusterWeights {

@@ -37,30 +37,19 @@ __device__ __forceinline__ float weight_towards(float x, float reference) {
   return x == minus_infinity() ? 0.0F : exp2_approx(x - reference);
 }
 
-// One thread a head: its factor for O, and its log-sum-exp. Precondition: shared.sums are published.
-template <class C>
-__device__ __forceinline__ void finish_heads(SplitShared<C>& shared, const OutputParams& params,
-                                             const PlanItem& item, Quotient request, int first_head,
-                                             int thread) {
-  const int head = first_head + thread;
-  if (thread >= C::kHeads || head >= params.num_heads) return;
-  float sum = 0.0F;
-  for (int w = 0; w < C::kComputeWarps; ++w) sum += shared.sums[w][thread];
-  const float reference = shared.reference[thread];
-  const float lse_log2 = sum == 0.0F ? minus_infinity() : reference + log2_approx(sum);
-  if (item.partial_idx < 0) {
-    shared.factor[thread] = output_factor(sum, reference, sink_log2_of(params, head));
-    write_lse(params, request, head, lse_log2);
-  } else {
-    shared.factor[thread] = sum == 0.0F ? 0.0F : 1.0F / sum;
-    params.lse_partial[std::int64_t{item.partial_idx} * params.num_heads + head] = lse_log2;
+// The power of two by which a unit of a partial's dims is multiplied before they are rounded to fp16, 2^n:
+// its largest magnitude comes to 2^8 .. 2^9 then, or as near as normal powers bring it. fp16 has 11 bits where
+// the output will have 8.
+struct UnitPower {
+  int n;
+
+  __device__ __forceinline__ explicit UnitPower(float largest) {
+    const int exponent = (__float_as_int(largest) >> 23) - 127;  // -127: 0 or subnormal
+    n = min(8 - exponent, 126);
   }
-  if constexpr (C::kP16IsBf16) {
-    float rounded = 0.0F;
-    for (int w = 0; w < C::kComputeWarps; ++w) rounded += shared.sums[C::kComputeWarps + w][thread];
-    if (rounded != 0.0F) shared.factor[thread] *= sum / rounded;
-  }
-}
+  __device__ __forceinline__ float power() const { return power_of_two(n); }
+  __device__ __forceinline__ float inverse() const { return power_of_two(-n); }
+};
 
 // The lane's dims of one head, from accumulator elements `c` (row g) and c + 2 (row g + 8) of each fragment.
 template <class C>
@@ -73,25 +62,108 @@ __device__ __forceinline__ void take_dims(float (&dims)[2 * C::kDimFrags], const
   }
 }
 
-// 4 or 8 dims with one store.
-template <int kDims>
-__device__ __forceinline__ void store_bf16(std::uint16_t* to, const float (&dims)[kDims]) {
-  const std::uint32_t first = pack_bf16x2(dims[0], dims[1]);
-  const std::uint32_t second = pack_bf16x2(dims[2], dims[3]);
-  if constexpr (kDims == 8) {
-    *reinterpret_cast<uint4*>(to) =
-        make_uint4(first, second, pack_bf16x2(dims[4], dims[5]), pack_bf16x2(dims[6], dims[7]));
-  } else {
-    *reinterpret_cast<uint2*>(to) = make_uint2(first, second);
+// A warp's largest magnitudes of O, a float a head. They lie where scores were, which have been read.
+template <class C>
+__device__ __forceinline__ float* largest_of_warp(SplitShared<C>& shared, int warp) {
+  static_assert(C::kComputeWarps <= kSlices * C::kTile);
+  return &shared.scores[0][0][warp * C::kHeads];
+}
+
+// Finds them, of O in `unit`. NaN counts as nothing.
+template <class C>
+__device__ __forceinline__ void find_largest(SplitShared<C>& shared, const OutputAccumulators<C>& o,
+                                             float unit, int warp, int lane) {
+#pragma unroll
+  for (int n = 0; n < C::kHeadFrags; ++n) {
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      float dims[2 * C::kDimFrags];
+      take_dims<C>(dims, o, n, c, unit);
+      float largest = 0.0F;
+#pragma unroll
+      for (float dim : dims) largest = fmaxf(largest, fabsf(dim));
+#pragma unroll
+      for (int bit = 4; bit < 32; bit *= 2) largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, bit));
+      if (lane < 4) largest_of_warp<C>(shared, warp)[n * 8 + lane * 2 + c] = largest;
+    }
   }
 }
 
-template <int kDims>
-__device__ __forceinline__ void store_fp32(float* to, const float (&dims)[kDims]) {
-#pragma unroll
-  for (int i = 0; i < kDims; i += 4) {
-    *reinterpret_cast<float4*>(to + i) = make_float4(dims[i], dims[i + 1], dims[i + 2], dims[i + 3]);
+// Of a head: row 0 of the exact weights, row 1 (kP16IsBf16) of the weights as P has them.
+template <class C>
+__device__ __forceinline__ float sum_of_warps(const SplitShared<C>& shared, int row, int head) {
+  float sum = 0.0F;
+  for (int w = 0; w < C::kComputeWarps; ++w) sum += shared.sums[row * C::kComputeWarps + w][head];
+  return sum;
+}
+
+// What a head of a split ends with. Precondition: the warps' sums and largest magnitudes are published.
+struct SplitHead {
+  float lse_log2;
+  UnitPower power;
+  float factor;  // for O
+};
+template <class C>
+__device__ __forceinline__ SplitHead finish_split_head(SplitShared<C>& shared, int head) {
+  const float sum = sum_of_warps<C>(shared, 0, head);
+  const float factor =
+      sum == 0.0F ? 0.0F : reciprocal_approx(C::kP16IsBf16 ? sum_of_warps<C>(shared, 1, head) : sum);
+  float largest = 0.0F;
+  for (int w = 0; w < C::kComputeWarps; ++w) {
+    largest = fmaxf(largest, largest_of_warp<C>(shared, w)[head]);
   }
+  const UnitPower power(largest * factor);
+  return {sum == 0.0F ? minus_infinity() : shared.reference[head] + log2_approx(sum), power,
+          factor * power.power()};
+}
+
+// One thread a head: its factor for O, and its log-sum-exp. Precondition: the warps' sums are published, and
+// of a partial their largest magnitudes.
+template <class C>
+__device__ __forceinline__ void finish_heads(SplitShared<C>& shared, const OutputParams& params,
+                                             const PlanItem& item, Quotient request, int first_head,
+                                             int thread) {
+  const int head = first_head + thread;
+  if (thread >= C::kHeads || head >= params.num_heads) return;
+  if (item.partial_idx >= 0) {
+    const SplitHead end = finish_split_head<C>(shared, thread);
+    shared.factor[thread] = end.factor;
+    const auto exponent = static_cast<std::int16_t>(-end.power.n);
+    params.partial_heads[std::int64_t{item.partial_idx} * params.num_heads + head] = {end.lse_log2,
+                                                                                      {exponent, exponent}};
+    return;
+  }
+  const float sum = sum_of_warps<C>(shared, 0, thread);
+  const float reference = shared.reference[thread];
+  shared.factor[thread] = output_factor(sum, reference, sink_log2_of(params, head));
+  if constexpr (C::kP16IsBf16) {
+    if (sum != 0.0F) shared.factor[thread] *= sum / sum_of_warps<C>(shared, 1, thread);
+  }
+  write_lse(params, request, head, sum == 0.0F ? minus_infinity() : reference + log2_approx(sum));
+}
+
+// 4 or 8 dims of 16 bits, two a word, with one store.
+template <int kWords>
+__device__ __forceinline__ void store_words(std::uint16_t* to, const std::uint32_t (&words)[kWords]) {
+  if constexpr (kWords == 4) {
+    *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+  } else {
+    *reinterpret_cast<uint2*>(to) = make_uint2(words[0], words[1]);
+  }
+}
+template <int kDims>
+__device__ __forceinline__ void store_bf16(std::uint16_t* to, const float (&dims)[kDims]) {
+  std::uint32_t words[kDims / 2];
+#pragma unroll
+  for (int i = 0; i < kDims / 2; ++i) words[i] = pack_bf16x2(dims[2 * i], dims[2 * i + 1]);
+  store_words(to, words);
+}
+template <int kDims>
+__device__ __forceinline__ void store_fp16(std::uint16_t* to, const float (&dims)[kDims]) {
+  std::uint32_t words[kDims / 2];
+#pragma unroll
+  for (int i = 0; i < kDims / 2; ++i) words[i] = pack_f16x2(dims[2 * i], dims[2 * i + 1]);
+  store_words(to, words);
 }
 
 // Writes O times its heads' factors and `unit`. Precondition: shared.factor is there for every head.
@@ -115,7 +187,7 @@ __device__ __forceinline__ void store_output(const OutputAccumulators<C>& o, con
       if (item.partial_idx < 0) {
         store_bf16(output_row(params, request) + head * params.out_stride_head + dim, dims);
       } else if (factor != 0.0F) {
-        store_fp32(
+        store_fp16(
             params.o_partial + (std::int64_t{item.partial_idx} * params.num_heads + head) * kValueDim + dim,
             dims);
       }

@@ -359,7 +359,6 @@ class TileConsumer {
       stage_partial_rows(o_, factor, end.partial, first_head, group_, formed_here(lane_));
       return;
     }
-    multiply_output(factor);
     // Q has been read for the last time; each warp stages its rows in a part of it.
     constexpr std::uint32_t kStageBytes = 16 * kValueDim / C::kConsumers * 2;
     const std::uint32_t stage =
@@ -370,9 +369,10 @@ class TileConsumer {
                           .num_heads = params_.output.num_heads,
                           .first_dim = group_ * (kValueDim / C::kConsumers)};
     if (item.partial_idx < 0) {
+      multiply_output(factor);
       store_bf16_rows(o_, rows, params_.output, request, lane);
     } else {
-      store_fp32_rows(o_, rows, params_.output, item.partial_idx, lane);
+      store_partial_rows(o_, factor, rows, params_.output, item.partial_idx, lane);
     }
   }
 
@@ -387,7 +387,7 @@ class TileConsumer {
     } else if (item.partial_idx < 0) {
       write_lse(out, request, of_row, lse_log2);
     } else {
-      out.lse_partial[std::int64_t{item.partial_idx} * out.num_heads + of_row] = lse_log2;
+      out.partial_heads[std::int64_t{item.partial_idx} * out.num_heads + of_row].lse_log2 = lse_log2;
     }
   }
 

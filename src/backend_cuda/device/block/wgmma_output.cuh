@@ -37,16 +37,25 @@ struct OutputRows {
   int first_dim;
 };
 
-// Address of 16-byte piece `piece` of staged line `line`. Eight lines are written at once, a piece each
-// (bf16), or four lines, two pieces each (fp32): all banks once.
-__device__ __forceinline__ std::uint32_t staged_bf16(std::uint32_t stage, int line, int piece) {
+// Address of 16-byte piece `piece` of staged line `line`: eight lines are written at once, a piece each, to all
+// banks once.
+__device__ __forceinline__ std::uint32_t staged_piece(std::uint32_t stage, int line, int piece) {
   return stage + line * 512 + ((piece ^ (line & 7)) * 16);
 }
-__device__ __forceinline__ std::uint32_t staged_fp32(std::uint32_t stage, int line, int piece) {
-  return stage + line * 512 + ((piece ^ ((line & 3) * 2)) * 16);
+
+// Copies staged lines to `to`, the lane's dims of the first, `stride` apart: whole lines of memory leave at once.
+__device__ __forceinline__ void store_staged_rows(const OutputRows& rows, std::uint16_t* to,
+                                                  std::int64_t stride, int lane) {
+  __syncwarp();
+#pragma unroll
+  for (int line = 0; line < 16; ++line) {
+    if (rows.first_head + line < rows.num_heads) {
+      *reinterpret_cast<uint4*>(to) = load_shared_16(staged_piece(rows.stage, line, lane));
+    }
+    to += stride;
+  }
 }
 
-// A line is 512 bytes of one head: whole lines of memory leave at once.
 __device__ __forceinline__ void store_bf16_rows(const float (&o)[2][64], const OutputRows& rows,
                                                 const OutputParams& params, Quotient request, int lane) {
 #pragma unroll
@@ -54,50 +63,11 @@ __device__ __forceinline__ void store_bf16_rows(const float (&o)[2][64], const O
     const float* d = &o[j / 16][4 * j % 64];
     const std::uint32_t words[4] = {pack_bf16x2(d[0], d[1]), pack_bf16x2(d[2], d[3]), pack_bf16x2(d[4], d[5]),
                                     pack_bf16x2(d[6], d[7])};
-    stmatrix_x4(staged_bf16(rows.stage, lane % 16, j + lane / 16), words);
+    stmatrix_x4(staged_piece(rows.stage, lane % 16, j + lane / 16), words);
   }
-  __syncwarp();
-  std::uint16_t* to =
-      output_row(params, request) + rows.first_head * params.out_stride_head + rows.first_dim + lane * 8;
-#pragma unroll
-  for (int line = 0; line < 16; ++line) {
-    if (rows.first_head + line < rows.num_heads) {
-      *reinterpret_cast<uint4*>(to) = load_shared_16(staged_bf16(rows.stage, line, lane));
-    }
-    to += params.out_stride_head;
-  }
-}
-
-// A line is 512 bytes of one head, half of the dims here.
-__device__ __forceinline__ void store_fp32_rows(const float (&o)[2][64], const OutputRows& rows,
-                                                const OutputParams& params, std::int32_t partial_idx,
-                                                int lane) {
-  float* to = params.o_partial +
-              (std::int64_t{partial_idx} * params.num_heads + rows.first_head) * kValueDim + rows.first_dim +
-              lane * 4;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    __syncwarp();
-#pragma unroll
-    for (int j = 0; j < 16; ++j) {
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const std::uint32_t at =
-            staged_fp32(rows.stage, lane / 4 + 8 * r, 2 * j + lane % 4 / 2) + lane % 2 * 8;
-        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(o[half][4 * j + 2 * r]),
-                     "f"(o[half][4 * j + 2 * r + 1])
-                     : "memory");
-      }
-    }
-    __syncwarp();
-#pragma unroll
-    for (int line = 0; line < 16; ++line) {
-      if (rows.first_head + line < rows.num_heads) {
-        *reinterpret_cast<uint4*>(to + line * kValueDim + half * 128) =
-            load_shared_16(staged_fp32(rows.stage, line, lane));
-      }
-    }
-  }
+  store_staged_rows(
+      rows, output_row(params, request) + rows.first_head * params.out_stride_head + rows.first_dim + lane * 8,
+      params.out_stride_head, lane);
 }
 
 // The largest magnitude of row r of accumulators, over the four lanes of a head. NaN counts as nothing.
@@ -106,6 +76,40 @@ __device__ __forceinline__ float largest_of_head(const float (&o)[2][64], int r)
 #pragma unroll
   for (int i = 0; i < 64; ++i) largest = fmaxf(largest, fabsf(o[i / 32][i % 32 / 2 * 4 + 2 * r + i % 2]));
   return max_of_lanes<4>(largest);
+}
+
+// Eight rows of four dims of a partial, in fp16: fragments j and j + 1, times their rows' scales.
+__device__ __forceinline__ void store_fp16_matrices(std::uint32_t at, const float (&o)[2][64], int j,
+                                                    const float (&scale)[2]) {
+  const float* d = &o[j / 16][4 * j % 64];
+  const std::uint32_t words[4] = {
+      pack_f16x2(d[0] * scale[0], d[1] * scale[0]), pack_f16x2(d[2] * scale[1], d[3] * scale[1]),
+      pack_f16x2(d[4] * scale[0], d[5] * scale[0]), pack_f16x2(d[6] * scale[1], d[7] * scale[1])};
+  stmatrix_x4(at, words);
+}
+
+// A partial: O times its heads' factors; the dims here are a unit.
+__device__ __forceinline__ void store_partial_rows(const float (&o)[2][64], const float (&factor)[2],
+                                                   const OutputRows& rows, const OutputParams& params,
+                                                   std::int32_t partial_idx, int lane) {
+  const std::int64_t first_head = std::int64_t{partial_idx} * params.num_heads + rows.first_head;
+  float scale[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const UnitPower power(largest_of_head(o, r) * factor[r]);
+    scale[r] = factor[r] * power.power();
+    const int head = lane / 4 + 8 * r;
+    if (lane % 4 == 0 && rows.first_head + head < rows.num_heads) {
+      params.partial_heads[first_head + head].exponent[rows.first_dim / 256] =
+          static_cast<std::int16_t>(-power.n);
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < 32; j += 2) {
+    store_fp16_matrices(staged_piece(rows.stage, lane % 16, j + lane / 16), o, j, scale);
+  }
+  store_staged_rows(rows, params.o_partial + first_head * kValueDim + rows.first_dim + lane * 8, kValueDim,
+                    lane);
 }
 
 // Where tiles of tokens lay, once they have been read for the last time.
@@ -125,21 +129,15 @@ __device__ __forceinline__ void stage_partial_rows(const float (&o)[2][64], cons
   float scale[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const UnitPower unit_power(largest_of_head(o, r) * factor[r]);
-    scale[r] = factor[r] * unit_power.power;
-    if (lane % 4 == 0) staged.unit[unit][first_head + lane / 4 + 8 * r] = unit_power.inverse;
+    const UnitPower power(largest_of_head(o, r) * factor[r]);
+    scale[r] = factor[r] * power.power();
+    if (lane % 4 == 0) staged.unit[unit][first_head + lane / 4 + 8 * r] = power.inverse();
   }
   const std::uint32_t stage = shared_address(staged.o) +
                               (first_head + lane % 16) * StagedPartial<kHeads, 2>::kHeadBytes + unit * 512 +
                               lane / 16 * 16;
 #pragma unroll
-  for (int j = 0; j < 32; j += 2) {
-    const float* d = &o[j / 16][4 * j % 64];
-    const std::uint32_t words[4] = {
-        pack_f16x2(d[0] * scale[0], d[1] * scale[0]), pack_f16x2(d[2] * scale[1], d[3] * scale[1]),
-        pack_f16x2(d[4] * scale[0], d[5] * scale[0]), pack_f16x2(d[6] * scale[1], d[7] * scale[1])};
-    stmatrix_x4(stage + j * 16, words);
-  }
+  for (int j = 0; j < 32; j += 2) store_fp16_matrices(stage + j * 16, o, j, scale);
 }
 
 }  // namespace wavefill::cuda
