@@ -27,7 +27,7 @@ enum class PolicyKind : std::uint8_t {
   tail_gap,       // FlashInfer SM120: at most 3 waves, the least unfilled tail
   last_wave,      // whole rows, but those of the last, partial wave in as many splits as fill it
   list_schedule,  // FlashInfer PR 4802: the least list-schedule makespan under a cost model
-  balanced,       // FlashMLA: contiguous shares of all kv tiles over the slots
+  balanced,       // FlashMLA: contiguous shares of all kv tiles over the slots; balanced=N counts N tiles a row
   measured,       // measured=PROFILE: the setting that a profile measured for this batch
 };
 
@@ -36,13 +36,15 @@ struct PolicyInfo {
   std::string_view name;       // "target-ctas"
   std::string_view parameter;  // "T"; empty = takes none
   std::string_view summary;    // one line, for --help and listings
+  bool is_parameter_optional = false;
 };
 WAVEFILL_API std::span<const PolicyInfo> all_policies();
+WAVEFILL_API std::string to_string(const PolicyInfo& info);  // "target-ctas=T", "efficiency", "balanced[=N]"
 
-// A policy with its parameter: what can be deployed, written "target-ctas=512" or "balanced".
+// A policy with its parameter: what can be deployed, written "target-ctas=512", "balanced" or "balanced=2".
 struct Setting {
   PolicyKind kind = PolicyKind::efficiency;
-  std::int64_t value = 0;                            // N or T; 0 where the policy takes none
+  std::int64_t value = 0;                            // N or T; 0 where the policy takes none or may do without
   std::shared_ptr<const Profile> profile = nullptr;  // measured only
   std::string profile_path = {};                     // measured only: as written by the user
 
@@ -50,6 +52,7 @@ struct Setting {
 };
 inline constexpr std::int64_t kMaxTargetCtas = 1 << 20;
 inline constexpr std::int64_t kMaxNumSplits = 4096;
+inline constexpr std::int64_t kMaxRowOverheadTiles = 64;
 
 // Parses "fixed=4", "balanced", "measured=path.json" (which reads the file). Strict: no blanks, signs,
 // units or trailing text. Errors: invalid_argument, naming what was seen and what is allowed.
@@ -133,8 +136,9 @@ struct WaveStats {
 };
 WAVEFILL_API WaveStats wave_stats(const SplitPlan& plan);
 
-// Bytes of `plan`'s partials: num_partials * num_heads * (512 + 1) fp32, and 0 without any. What a call needs
-// on a device, which may be more, is Decoder::workspace_bytes().
+// Bytes that `plan`'s partials may take: num_partials * num_heads * (512 + 1) fp32, and 0 without any. (A GPU
+// has them in fp16, in half of that.) What a call needs on a device, which may be more, is
+// Decoder::workspace_bytes().
 WAVEFILL_API std::size_t workspace_bytes(const SplitPlan& plan);
 
 // ceil(length / kv_tile) + ceil(extra_length / kv_tile): no tile spans both caches.

@@ -139,7 +139,7 @@ ReplanParams replan_params(const SplitPlan& frame, const LengthView& lengths, co
   params.num_head_tiles = num_head_tiles(frame.kernel, frame.shape.num_heads);
   params.num_parts = static_cast<std::int32_t>(frame.num_workers() / params.num_head_tiles);
   params.kv_tile = frame.kernel.kv_tile;
-  params.row_overhead_tiles = static_cast<std::int32_t>(kRowOverheadTiles);
+  params.row_overhead_tiles = static_cast<std::int32_t>(row_overhead_tiles(frame.setting.value));
   params.items = reinterpret_cast<PlanItem*>(words);
   params.worker_begin = words + kItemWords * frame.items.size();
   params.row_partial_begin = params.worker_begin + frame.worker_begin.size();

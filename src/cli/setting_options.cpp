@@ -43,7 +43,7 @@ void add_setting_options(OptionSet& set, SettingOptions& options) {
   set.begin_group("Settings");
   std::string help = "setting to use, may be repeated: all, or";
   for (const PolicyInfo& policy : all_policies()) {
-    help += fmt::format(" {}{}{}", policy.name, policy.parameter.empty() ? "" : "=", policy.parameter);
+    help += fmt::format(" {}", to_string(policy));
   }
   set.texts("--policy", options.policies, "SETTING", help);
   set.text("--profile", options.profile, "FILE", "look at the settings of this profile too");

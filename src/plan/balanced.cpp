@@ -14,22 +14,23 @@ std::int64_t scheduled_tiles(std::int32_t row_tiles) { return std::max(row_tiles
 // The walk's place: the next tile of the next row that no worker has yet.
 class RowWalk {
  public:
-  RowWalk(std::span<const std::int32_t> row_tiles, std::vector<Share>& shares)
-      : row_tiles_(row_tiles), shares_(shares) {}
+  RowWalk(std::span<const std::int32_t> row_tiles, const BalancedShape& shape, std::vector<Share>& shares)
+      : row_tiles_(row_tiles), shape_(shape), shares_(shares) {}
 
   bool done() const { return row_ == row_tiles_.size(); }
 
-  // Gives `payload_tiles` of work to one worker.
-  void fill_worker(std::int64_t payload_tiles) {
-    std::int64_t left = payload_tiles;
+  // Gives the payload to one worker.
+  void fill_worker() {
+    const std::int64_t overhead = shape_.row_overhead_tiles;
+    std::int64_t left = shape_.payload_tiles;
     while (!done()) {
       const std::int64_t remainder = scheduled_tiles(row_tiles_[row_]) - next_tile_;
-      if (left < remainder + kRowOverheadTiles) break;
-      left -= remainder + kRowOverheadTiles;
+      if (left < remainder + overhead) break;
+      left -= remainder + overhead;
       take(row_tiles_[row_] - next_tile_);
     }
     // Fewer tiles than the remainder, so never a piece of an empty row, which counts as one tile.
-    if (!done() && left > kRowOverheadTiles) take(left - kRowOverheadTiles);
+    if (!done() && left > overhead) take(left - overhead);
   }
 
  private:
@@ -46,6 +47,7 @@ class RowWalk {
   }
 
   std::span<const std::int32_t> row_tiles_;
+  const BalancedShape& shape_;
   std::vector<Share>& shares_;
   std::size_t row_ = 0;
   std::int64_t next_tile_ = 0;
@@ -55,9 +57,11 @@ class RowWalk {
 
 BalancedShape balanced_shape(const SplitProblem& problem) {
   const std::int64_t parts = std::max<std::int64_t>(problem.slots / problem.head_tiles, 1);
+  const std::int64_t overhead = row_overhead_tiles(problem.value);
   std::int64_t total = 0;
-  for (const std::int32_t tiles : problem.row_tiles) total += scheduled_tiles(tiles) + kRowOverheadTiles;
-  return {.parts = parts, .payload_tiles = ceil_div(total, parts) + kRowOverheadTiles};
+  for (const std::int32_t tiles : problem.row_tiles) total += scheduled_tiles(tiles) + overhead;
+  return {
+      .parts = parts, .payload_tiles = ceil_div(total, parts) + overhead, .row_overhead_tiles = overhead};
 }
 
 Result<Schedule> split_balanced(const SplitProblem& problem) {
@@ -71,8 +75,8 @@ Result<Schedule> split_balanced(const SplitProblem& problem) {
   }
   Schedule schedule;
   schedule.worker_begin.push_back(0);
-  for (RowWalk walk(problem.row_tiles, schedule.shares); !walk.done();) {
-    walk.fill_worker(shape.payload_tiles);
+  for (RowWalk walk(problem.row_tiles, shape, schedule.shares); !walk.done();) {
+    walk.fill_worker();
     schedule.worker_begin.push_back(static_cast<std::int32_t>(schedule.shares.size()));
   }
   return schedule;

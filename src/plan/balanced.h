@@ -7,12 +7,17 @@
 
 namespace wavefill {
 
-// What one more row (or piece of a row) costs a worker, in kv tiles: the constant of FlashMLA's sm90 kernel.
+// What one more row (or piece of a row) costs a worker, in kv tiles, where the setting does not say: the
+// constant of FlashMLA's sm90 kernel.
 inline constexpr std::int64_t kRowOverheadTiles = 5;
 
+// What it is under `value` of balanced=value.
+inline std::int64_t row_overhead_tiles(std::int64_t value) { return value > 0 ? value : kRowOverheadTiles; }
+
 struct BalancedShape {
-  std::int64_t parts = 1;          // workers a head tile, at most
-  std::int64_t payload_tiles = 0;  // tiles and overheads one worker takes
+  std::int64_t parts = 1;               // workers a head tile, at most
+  std::int64_t payload_tiles = 0;       // tiles and overheads one worker takes
+  std::int64_t row_overhead_tiles = 0;
 };
 
 // parts = max(floor(slots / head_tiles), 1); payload = ceil(sum(tiles + overhead) / parts) + overhead,

@@ -102,7 +102,7 @@ Result<const Policy*> checked_policy(const Setting& setting) {
     return invalid_argument("setting.kind is {}; allowed: {}", static_cast<int>(setting.kind),
                             allowed_settings(/*with_measured=*/true));
   }
-  if (policy->max_value > 0 && (setting.value < 1 || setting.value > policy->max_value)) {
+  if (!policy->takes(setting.value)) {
     return invalid_argument("{} of {} is {}; allowed: 1..{}", policy->info.parameter, policy->info.name,
                             setting.value, policy->max_value);
   }

@@ -38,7 +38,8 @@ Result<SplitPlan> make_plan_frame(const PlanRequest& request) {
     const std::int64_t head_tiles = num_head_tiles(request.kernel, request.shape.num_heads);
     const SplitProblem problem{.row_tiles = plan->row_kv_tiles,
                                .head_tiles = head_tiles,
-                               .slots = num_slots(request.device, request.kernel)};
+                               .slots = num_slots(request.device, request.kernel),
+                               .value = request.setting.value};
     const std::int64_t parts = balanced_shape(problem).parts;
     const std::int64_t rows = std::ssize(plan->row_kv_tiles);
     const std::int64_t row_tiles = plan->row_kv_tiles.front();

@@ -72,8 +72,10 @@ constexpr std::array kPolicies = {
            .split = split_list_schedule},
     Policy{.info = {.kind = PolicyKind::balanced,
                     .name = "balanced",
-                    .parameter = "",
-                    .summary = "FlashMLA: contiguous shares of all kv tiles, one a slot"},
+                    .parameter = "N",
+                    .summary = "FlashMLA: contiguous shares of all kv tiles, one a slot; a row costs N more (5)",
+                    .is_parameter_optional = true},
+           .max_value = kMaxRowOverheadTiles,
            .split = split_balanced},
     Policy{.info = {.kind = PolicyKind::measured,
                     .name = "measured",
@@ -98,13 +100,18 @@ const Policy* find_policy(PolicyKind kind) {
   return nullptr;
 }
 
+std::string to_string(const PolicyInfo& info) {
+  if (info.parameter.empty()) return std::string(info.name);
+  if (info.is_parameter_optional) return fmt::format("{}[={}]", info.name, info.parameter);
+  return fmt::format("{}={}", info.name, info.parameter);
+}
+
 std::string allowed_settings(bool with_measured) {
   std::string list;
   for (const PolicyInfo& info : kInfos) {
     if (info.kind == PolicyKind::measured && !with_measured) continue;
     if (!list.empty()) list += ", ";
-    list += info.name;
-    if (!info.parameter.empty()) list.append("=").append(info.parameter);
+    list += to_string(info);
   }
   return list;
 }

@@ -14,10 +14,10 @@
 namespace wavefill::test {
 namespace {
 
-Decoder balanced_decoder() {
+Decoder balanced_decoder(std::string_view setting = "balanced") {
   DecoderOptions options;
   options.device = "cuda:0";
-  options.setting = parse_setting("balanced").value();
+  options.setting = parse_setting(setting).value();
   return Decoder::create(options).value();
 }
 
@@ -81,13 +81,15 @@ class Replan : public GpuTest {};
 
 TEST_F(Replan, EqualsTheHostsPlanWordForWordOverRandomLengths) {
   std::mt19937 rng(11);
-  const Decoder decoder = balanced_decoder();
-  for (const DecodeShape& shape :
-       {DecodeShape{.batch = 1, .num_heads = 16, .topk = 128, .extra_topk = 512},
-        DecodeShape{.batch = 7, .s_q = 3, .num_heads = 64, .topk = 100, .extra_topk = 1000},
-        DecodeShape{.batch = 64, .num_heads = 128, .topk = 128, .extra_topk = 512},
-        DecodeShape{.batch = 301, .num_heads = 8, .topk = 128},
-        DecodeShape{.batch = 1500, .num_heads = 16, .topk = 128, .extra_topk = 64}}) {
+  const DecodeShape many_rows{.batch = 301, .num_heads = 8, .topk = 128};
+  for (const auto& [setting, shape] :
+       {std::pair{"balanced", DecodeShape{.batch = 1, .num_heads = 16, .topk = 128, .extra_topk = 512}},
+        {"balanced", {.batch = 7, .s_q = 3, .num_heads = 64, .topk = 100, .extra_topk = 1000}},
+        {"balanced=1", {.batch = 64, .num_heads = 128, .topk = 128, .extra_topk = 512}},
+        {"balanced", many_rows},
+        {"balanced=3", many_rows},
+        {"balanced", {.batch = 1500, .num_heads = 16, .topk = 128, .extra_topk = 64}}}) {
+    const Decoder decoder = balanced_decoder(setting);
     const SplitPlan frame = decoder.plan_frame(shape).value();
     const DeviceBuffer memory(decoder.plan_memory_bytes(frame));
     const auto rows = static_cast<std::size_t>(shape.rows());
@@ -110,7 +112,7 @@ TEST_F(Replan, EqualsTheHostsPlanWordForWordOverRandomLengths) {
       const SplitPlan plan = decoder.plan(shape, main_lengths, extra_lengths).value();
       std::vector<std::int32_t> words(memory.bytes() / 4);
       memory.copy_to(std::span(words));
-      ASSERT_EQ(words, image_of(frame, plan)) << "batch " << shape.batch << ", round " << round;
+      ASSERT_EQ(words, image_of(frame, plan)) << setting << ", batch " << shape.batch << ", round " << round;
       ASSERT_LE(plan.num_partials(), frame.num_partials());
     }
   }

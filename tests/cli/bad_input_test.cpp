@@ -81,7 +81,8 @@ const std::vector<BadInput> kBadInputs = {
     {kPlan + "--policy target-ctas=", {"--policy", "target-ctas"}},
     {kPlan + "--policy target-ctas=-512", {"'-512'"}},
     {kPlan + "--policy target-ctas=512k", {"'512k'"}},
-    {kPlan + "--policy balanced=3", {"balanced"}},
+    {kPlan + "--policy balanced=0", {"balanced", "1..64"}},
+    {kPlan + "--policy efficiency=3", {"efficiency"}},
     {kPlan + "--policy measured=/nonexistent.json", {"--policy", "/nonexistent.json"}},
     {kPlan + "--profile /nonexistent.json", {"--profile", "/nonexistent.json"}},
     // lengths

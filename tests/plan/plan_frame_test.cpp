@@ -28,6 +28,7 @@ TEST(PlanFrame, HasRoomForEveryPlanOfItsShape) {
                             .topk = static_cast<std::int32_t>(rng() % 700)};
     const auto heads_per_cta = static_cast<std::int32_t>(8 << (rng() % 4));
     PlanRequest request = request_of(shape, static_cast<std::int32_t>(1 + rng() % 200), heads_per_cta);
+    request.setting.value = static_cast<std::int64_t>(rng() % 8);  // balanced=N, and balanced alone
     const SplitPlan frame = make_plan_frame(request).value();
     EXPECT_TRUE(is_plan_frame(frame));
     for (int draw = 0; draw < 5; ++draw) {

@@ -210,7 +210,10 @@ TEST(Balanced, LoadStaysWithinPayloadAndSplitsWithinRowsPlusParts) {
     const auto uniform = [&](int low, int high) { return std::uniform_int_distribution<>(low, high)(rng); };
     std::vector<std::int32_t> tiles(static_cast<std::size_t>(uniform(1, 512)));
     for (std::int32_t& t : tiles) t = uniform(0, 9) == 0 ? uniform(0, 130) : uniform(0, 10);
-    const SplitProblem problem{.row_tiles = tiles, .head_tiles = uniform(1, 8), .slots = uniform(1, 264)};
+    const SplitProblem problem{.row_tiles = tiles,
+                               .head_tiles = uniform(1, 8),
+                               .slots = uniform(1, 264),
+                               .value = uniform(0, 8)};
     const BalancedShape shape = balanced_shape(problem);
     const Result<Schedule> schedule = split_balanced(problem);
     ASSERT_TRUE(schedule.ok());
@@ -220,7 +223,7 @@ TEST(Balanced, LoadStaysWithinPayloadAndSplitsWithinRowsPlusParts) {
     for (std::size_t w = 0; w + 1 < schedule->worker_begin.size(); ++w) {
       std::int64_t load = 0;
       for (std::int32_t i = schedule->worker_begin[w]; i < schedule->worker_begin[w + 1]; ++i) {
-        load += std::max(1, schedule->shares[static_cast<std::size_t>(i)].tiles()) + kRowOverheadTiles;
+        load += std::max(1, schedule->shares[static_cast<std::size_t>(i)].tiles()) + shape.row_overhead_tiles;
       }
       ASSERT_LE(load, shape.payload_tiles) << "seed " << seed << ", worker " << w;
     }

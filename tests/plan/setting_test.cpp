@@ -16,7 +16,7 @@ using testing::Not;
 
 TEST(ParseSetting, ReadsEveryPolicyAndWritesItBack) {
   for (const char* text : {"fixed=1", "fixed=4096", "target-ctas=512", "target-ctas=1048576", "efficiency",
-                           "tail-gap", "last-wave", "list-schedule", "balanced"}) {
+                           "tail-gap", "last-wave", "list-schedule", "balanced", "balanced=1", "balanced=64"}) {
     const Result<Setting> setting = parse_setting(text);
     ASSERT_TRUE(setting.ok()) << text << ": " << setting.status().message();
     EXPECT_EQ(to_string(*setting), text);
@@ -54,7 +54,9 @@ TEST(ParseSetting, RefusesAllElseAndSaysWhatIsAllowed) {
                            "target-ctas=1048577",
                            "target_ctas=512",
                            "Balanced",
-                           "balanced=3",
+                           "balanced=0",
+                           "balanced=65",
+                           "efficiency=3",
                            "balanced=",
                            " balanced",
                            "balanced ",
@@ -73,8 +75,10 @@ TEST(ParseSetting, RefusesAllElseAndSaysWhatIsAllowed) {
 
 TEST(ParseSetting, MessagesNameValueAndRange) {
   EXPECT_THAT(parse_setting("fixed=4x").status().message(), AllOf(HasSubstr("'4x'"), HasSubstr("1..4096")));
-  EXPECT_THAT(parse_setting("balanced=3").status().message(),
-              AllOf(HasSubstr("'balanced=3'"), HasSubstr("takes no value")));
+  EXPECT_THAT(parse_setting("efficiency=3").status().message(),
+              AllOf(HasSubstr("'efficiency=3'"), HasSubstr("takes no value")));
+  EXPECT_THAT(parse_setting("balanced=65").status().message(),
+              AllOf(HasSubstr("'65'"), HasSubstr("balanced=N"), HasSubstr("1..64")));
   const std::string unknown = parse_setting("Balanced").status().message();
   for (const PolicyInfo& policy : all_policies()) EXPECT_THAT(unknown, HasSubstr(policy.name));
 }

@@ -85,7 +85,7 @@ TEST(Candidates, TheModelCannotRuleOutWhatIsProtected) {
     bench.shape.batch = batch;
     const auto candidates = bench.candidates();
     for (const char* setting : {"target-ctas=24", "efficiency", "tail-gap", "last-wave", "list-schedule",
-                                "balanced", "fixed=5", "fixed=4", "fixed=6"}) {
+                                "balanced", "balanced=1", "balanced=2", "balanced=3", "fixed=5", "fixed=4", "fixed=6"}) {
       EXPECT_TRUE(has_alias(candidates, setting)) << setting << " at batch " << batch;
     }
     const std::int32_t deployed = splits_of(candidates.front().plan);

@@ -127,7 +127,7 @@ TEST(RecordImport, BadCsvNamesTheLineAndWhatIsAllowed) {
       {"setting,batch,us\ntarget-ctas=51 2,1,2\n", "line 2: T of target-ctas=T is '51 2'"},
       {"setting,batch,us\ntarget-ctas,1,2\n", "line 2: setting is 'target-ctas'"},
       {"setting,batch,us\nfixed=0,1,2\n", "line 2: N of fixed=N is '0'"},
-      {"setting,batch,us\nbalanced=3,1,2\n", "line 2: setting is 'balanced=3'"},
+      {"setting,batch,us\nefficiency=3,1,2\n", "line 2: setting is 'efficiency=3'"},
   };
   for (const auto& [text, message] : cases) {
     const auto evidence = parse_records_csv(text);
