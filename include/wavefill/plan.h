@@ -27,7 +27,7 @@ enum class PolicyKind : std::uint8_t {
   tail_gap,       // FlashInfer SM120: at most 3 waves, the least unfilled tail
   last_wave,      // whole rows, but those of the last, partial wave in as many splits as fill it
   list_schedule,  // FlashInfer PR 4802: the least list-schedule makespan under a cost model
-  balanced,       // FlashMLA: contiguous shares of all kv tiles over the slots; balanced=N counts N tiles a row
+  balanced,       // balanced[=N]; FlashMLA: contiguous shares of all kv tiles, a row costing N more
   measured,       // measured=PROFILE: the setting that a profile measured for this batch
 };
 
@@ -44,7 +44,7 @@ WAVEFILL_API std::string to_string(const PolicyInfo& info);  // "target-ctas=T",
 // A policy with its parameter: what can be deployed, written "target-ctas=512", "balanced" or "balanced=2".
 struct Setting {
   PolicyKind kind = PolicyKind::efficiency;
-  std::int64_t value = 0;                            // N or T; 0 where the policy takes none or may do without
+  std::int64_t value = 0;                            // N or T; 0 where none is written
   std::shared_ptr<const Profile> profile = nullptr;  // measured only
   std::string profile_path = {};                     // measured only: as written by the user
 

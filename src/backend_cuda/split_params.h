@@ -84,8 +84,8 @@ struct OutputParams {
   std::int64_t lse_stride_batch = 0;
   std::int64_t lse_stride_s_q = 0;
   std::int64_t lse_stride_head = 0;
-  std::uint16_t* o_partial = nullptr;      // fp16 [num_partials, num_heads, 512], divided by their sums
-  PartialHead* partial_heads = nullptr;    // [num_partials, num_heads]
+  std::uint16_t* o_partial = nullptr;    // fp16 [num_partials, num_heads, 512], divided by their sums
+  PartialHead* partial_heads = nullptr;  // [num_partials, num_heads]
   FastDivisor s_q;
   std::int32_t num_heads = 0;
 };

@@ -60,8 +60,7 @@ BalancedShape balanced_shape(const SplitProblem& problem) {
   const std::int64_t overhead = row_overhead_tiles(problem.value);
   std::int64_t total = 0;
   for (const std::int32_t tiles : problem.row_tiles) total += scheduled_tiles(tiles) + overhead;
-  return {
-      .parts = parts, .payload_tiles = ceil_div(total, parts) + overhead, .row_overhead_tiles = overhead};
+  return {.parts = parts, .payload_tiles = ceil_div(total, parts) + overhead, .row_overhead_tiles = overhead};
 }
 
 Result<Schedule> split_balanced(const SplitProblem& problem) {

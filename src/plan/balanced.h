@@ -15,8 +15,8 @@ inline constexpr std::int64_t kRowOverheadTiles = 5;
 inline std::int64_t row_overhead_tiles(std::int64_t value) { return value > 0 ? value : kRowOverheadTiles; }
 
 struct BalancedShape {
-  std::int64_t parts = 1;               // workers a head tile, at most
-  std::int64_t payload_tiles = 0;       // tiles and overheads one worker takes
+  std::int64_t parts = 1;          // workers a head tile, at most
+  std::int64_t payload_tiles = 0;  // tiles and overheads one worker takes
   std::int64_t row_overhead_tiles = 0;
 };
 

@@ -8,11 +8,11 @@ namespace wavefill {
 struct Policy {
   PolicyInfo info;
   std::int64_t max_value = 0;  // the parameter's range is 1..max_value; 0: none, or not a number
+  Result<Schedule> (*split)(const SplitProblem&) = nullptr;  // nullptr: `measured`, which names another
 
   bool takes(std::int64_t value) const {
     return max_value == 0 || (value == 0 && info.is_parameter_optional) || (value >= 1 && value <= max_value);
   }
-  Result<Schedule> (*split)(const SplitProblem&) = nullptr;  // nullptr: `measured`, which names another
 };
 
 // nullptr for a kind that is not in the table (a stray integer cast to PolicyKind).

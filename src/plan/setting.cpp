@@ -38,8 +38,8 @@ Result<Setting> parse_plain(const PolicyInfo& info, const SettingText& parts, st
     return Setting{.kind = info.kind};
   }
   const std::int64_t max_value = find_policy(info.kind)->max_value;
-  if (!parts.has_value && info.is_parameter_optional) return Setting{.kind = info.kind};
   if (!parts.has_value) {
+    if (info.is_parameter_optional) return Setting{.kind = info.kind};
     return invalid_argument("setting is {}; allowed: {}={} with an integer {} of 1..{}", quote_text(text),
                             info.name, info.parameter, info.parameter, max_value);
   }
@@ -91,11 +91,9 @@ std::string to_string(const Setting& setting) {
   if (setting.kind == PolicyKind::measured) {
     return fmt::format("{}={}", policy->info.name, setting.profile_path);
   }
-  const bool has_value = !policy->info.parameter.empty();
-  if (!has_value || (setting.value == 0 && policy->info.is_parameter_optional)) {
-    return std::string(policy->info.name);
-  }
-  return fmt::format("{}={}", policy->info.name, setting.value);
+  const PolicyInfo& info = policy->info;
+  const bool stands_alone = info.parameter.empty() || (info.is_parameter_optional && setting.value == 0);
+  return stands_alone ? std::string(info.name) : fmt::format("{}={}", info.name, setting.value);
 }
 
 }  // namespace wavefill

@@ -13,8 +13,8 @@ namespace {
 // Up to here every split count is looked at; beyond, one for each length that the longest share can have.
 constexpr std::int64_t kExhaustiveTiles = 32;
 
-// What a row may be taken to cost by balanced=N, beside what balanced alone takes: fewer kv tiles suit kernels
-// whose next row is under way while one ends.
+// What a row may be taken to cost by balanced=N, beside what balanced alone takes: fewer kv tiles suit
+// kernels whose next row is under way while one ends.
 constexpr std::int64_t kRowOverheads[] = {1, 2, 3};
 
 Setting fixed_setting(std::int64_t num_splits) {
@@ -89,21 +89,16 @@ class CandidateSet {
 };
 
 void add_policy_picks(CandidateSet& set, const CandidateOptions& options) {
+  // A policy that cannot plan this shape has no pick here.
+  const auto add_pick = [&](const Setting& setting) {
+    if (auto added = set.add(setting); added.ok()) (*added)->is_policy_pick = true;
+  };
   for (const PolicyInfo& policy : all_policies()) {
     if (!policy.parameter.empty() && !policy.is_parameter_optional) continue;  // picks nothing by itself
-    Setting setting;
-    setting.kind = policy.kind;
-    // A policy that cannot plan this shape has no pick here.
-    if (auto added = set.add(setting); added.ok()) (*added)->is_policy_pick = true;
+    add_pick({.kind = policy.kind});
   }
-  for (const std::int64_t tiles : kRowOverheads) {
-    if (auto added = set.add({.kind = PolicyKind::balanced, .value = tiles}); added.ok()) {
-      (*added)->is_policy_pick = true;
-    }
-  }
-  for (const Setting& setting : options.also) {
-    if (auto added = set.add(setting); added.ok()) (*added)->is_policy_pick = true;
-  }
+  for (const std::int64_t tiles : kRowOverheads) add_pick({.kind = PolicyKind::balanced, .value = tiles});
+  for (const Setting& setting : options.also) add_pick(setting);
 }
 
 // Of even splits, the fullest waves; ties to fewer.

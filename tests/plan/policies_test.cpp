@@ -210,10 +210,8 @@ TEST(Balanced, LoadStaysWithinPayloadAndSplitsWithinRowsPlusParts) {
     const auto uniform = [&](int low, int high) { return std::uniform_int_distribution<>(low, high)(rng); };
     std::vector<std::int32_t> tiles(static_cast<std::size_t>(uniform(1, 512)));
     for (std::int32_t& t : tiles) t = uniform(0, 9) == 0 ? uniform(0, 130) : uniform(0, 10);
-    const SplitProblem problem{.row_tiles = tiles,
-                               .head_tiles = uniform(1, 8),
-                               .slots = uniform(1, 264),
-                               .value = uniform(0, 8)};
+    const SplitProblem problem{
+        .row_tiles = tiles, .head_tiles = uniform(1, 8), .slots = uniform(1, 264), .value = uniform(0, 8)};
     const BalancedShape shape = balanced_shape(problem);
     const Result<Schedule> schedule = split_balanced(problem);
     ASSERT_TRUE(schedule.ok());

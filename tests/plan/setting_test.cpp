@@ -15,8 +15,9 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(ParseSetting, ReadsEveryPolicyAndWritesItBack) {
-  for (const char* text : {"fixed=1", "fixed=4096", "target-ctas=512", "target-ctas=1048576", "efficiency",
-                           "tail-gap", "last-wave", "list-schedule", "balanced", "balanced=1", "balanced=64"}) {
+  for (const char* text :
+       {"fixed=1", "fixed=4096", "target-ctas=512", "target-ctas=1048576", "efficiency", "tail-gap",
+        "last-wave", "list-schedule", "balanced", "balanced=1", "balanced=64"}) {
     const Result<Setting> setting = parse_setting(text);
     ASSERT_TRUE(setting.ok()) << text << ": " << setting.status().message();
     EXPECT_EQ(to_string(*setting), text);

@@ -84,8 +84,9 @@ TEST(Candidates, TheModelCannotRuleOutWhatIsProtected) {
   for (const std::int32_t batch : {1, 2, 3, 7, 16, 64}) {
     bench.shape.batch = batch;
     const auto candidates = bench.candidates();
-    for (const char* setting : {"target-ctas=24", "efficiency", "tail-gap", "last-wave", "list-schedule",
-                                "balanced", "balanced=1", "balanced=2", "balanced=3", "fixed=5", "fixed=4", "fixed=6"}) {
+    for (const char* setting :
+         {"target-ctas=24", "efficiency", "tail-gap", "last-wave", "list-schedule", "balanced", "balanced=1",
+          "balanced=2", "balanced=3", "fixed=5", "fixed=4", "fixed=6"}) {
       EXPECT_TRUE(has_alias(candidates, setting)) << setting << " at batch " << batch;
     }
     const std::int32_t deployed = splits_of(candidates.front().plan);

@@ -22,9 +22,9 @@ constexpr unsigned kAllLanes = ~0U;
 
 // A row's partials of one head.
 struct HeadPartials {
-  const std::uint16_t* o;     // this thread's dims of the first
-  const PartialHead* heads;   // of the first
-  std::int64_t num_heads;     // from one partial to the next
+  const std::uint16_t* o;    // this thread's dims of the first
+  const PartialHead* heads;  // of the first
+  std::int64_t num_heads;    // from one partial to the next
   int count;
 };
 
@@ -94,19 +94,6 @@ struct PartialWeights {
   }
 };
 
-// A weight of 0 leaves its partial out whatever it holds: an empty part was never written.
-template <class Vector, int kDims>
-__device__ __forceinline__ void add_partial(float (&o)[kDims], float weight, const Vector& part) {
-  if (weight == 0.0F) return;
-  const auto& words = reinterpret_cast<const std::uint32_t(&)[kDims / 2]>(part);
-#pragma unroll
-  for (int i = 0; i < kDims / 2; ++i) {
-    const float2 pair = unpack_f16x2(words[i]);
-    o[2 * i] += weight * pair.x;
-    o[2 * i + 1] += weight * pair.y;
-  }
-}
-
 // Adds partials first ... to o by their weights, in tile order. first_half: of the lane's first vector.
 template <class Share>
 __device__ __forceinline__ void add_partials(float (&o)[Share::kVectors][Share::kDims],
@@ -120,6 +107,7 @@ __device__ __forceinline__ void add_partials(float (&o)[Share::kVectors][Share::
   for (int i = 0; i < Share::kAtOnce; ++i) {
 #pragma unroll
     for (int v = 0; v < Share::kVectors; ++v) {
+      // An index that the compiler does not know would put them into local memory.
       const float weight = Share::kVectors == 1 && first_half == 1 ? weights.of_half[1] : weights.of_half[v];
       add_partial(o[v], __shfl_sync(kAllLanes, weight, i), partials.parts[i][v]);
     }
@@ -167,7 +155,7 @@ __global__ void __launch_bounds__(kCombineThreads)
   for (int v = 0; v < Share::kVectors; ++v) {
 #pragma unroll
     for (float& value : o[v]) value *= factor;
-    store_bf16(to + v * Share::kStep, o[v]);
+    store_packed<pack_bf16x2>(to + v * Share::kStep, o[v]);
   }
   if (dim == 0) write_lse(out, request, head, lse_log2);
 }

@@ -180,6 +180,7 @@ class SplitItem {
       finish_in_cluster();
       return;
     }
+    // The item is found twice, and warp_ again, rather than held meanwhile: registers are scarce here too.
     thread_ = forget(thread_);
     if (is_partial(done)) find_largest<C>(shared_, o_, unit_, thread_ / 32, lane());
     const ItemPlace<C> place(params_, item_idx(done));

@@ -152,24 +152,12 @@ class ClusterMerge {
       float o[kDims] = {};
 #pragma unroll
       for (int split = 0; split < kSplits; ++split) {
-        add_weighted(o, weights_.weight[unit][place][split], parts[i][split]);
+        add_partial(o, weights_.weight[unit][place][split], parts[i][split]);
       }
       const float factor = weights_.factor[place];
-      *reinterpret_cast<uint4*>(row + (first_head_ + head) * out_.out_stride_head) =
-          make_uint4(pack_bf16x2(o[0] * factor, o[1] * factor), pack_bf16x2(o[2] * factor, o[3] * factor),
-                     pack_bf16x2(o[4] * factor, o[5] * factor), pack_bf16x2(o[6] * factor, o[7] * factor));
-    }
-  }
-
-  // A weight of 0 leaves its part out whatever it holds: an empty split's values may be anything.
-  __device__ __forceinline__ static void add_weighted(float (&o)[kDims], float weight, const uint4& part) {
-    if (weight == 0.0F) return;
-    const std::uint32_t words[4] = {part.x, part.y, part.z, part.w};
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float2 pair = unpack_f16x2(words[i]);
-      o[2 * i] += weight * pair.x;
-      o[2 * i + 1] += weight * pair.y;
+      for (float& value : o) value *= factor;
+      store_packed<pack_bf16x2>(row + (first_head_ + head) * out_.out_stride_head, o);
     }
   }
 

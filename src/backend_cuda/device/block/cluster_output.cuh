@@ -39,7 +39,8 @@ __device__ __forceinline__ void stage_output(StagedPartial<C::kHeads, 1>& partia
       const int head = n * 8 + lane % 4 * 2 + c;
       float dims[2 * C::kDimFrags];
       take_dims<C>(dims, o, n, c, shared.factor[head] * unit);
-      store_fp16(reinterpret_cast<std::uint16_t*>(partial.o + head * partial.kHeadBytes) + dim, dims);
+      store_packed<pack_f16x2>(reinterpret_cast<std::uint16_t*>(partial.o + head * partial.kHeadBytes) + dim,
+                               dims);
     }
   }
 }

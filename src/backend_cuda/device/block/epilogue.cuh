@@ -38,8 +38,8 @@ __device__ __forceinline__ float weight_towards(float x, float reference) {
 }
 
 // The power of two by which a unit of a partial's dims is multiplied before they are rounded to fp16, 2^n:
-// its largest magnitude comes to 2^8 .. 2^9 then, or as near as normal powers bring it. fp16 has 11 bits where
-// the output will have 8.
+// its largest magnitude comes to 2^8 .. 2^9 then, or as near as normal powers bring it. fp16 has 11 bits
+// where the output will have 8.
 struct UnitPower {
   int n;
 
@@ -142,28 +142,32 @@ __device__ __forceinline__ void finish_heads(SplitShared<C>& shared, const Outpu
   write_lse(params, request, head, sum == 0.0F ? minus_infinity() : reference + log2_approx(sum));
 }
 
-// 4 or 8 dims of 16 bits, two a word, with one store.
-template <int kWords>
-__device__ __forceinline__ void store_words(std::uint16_t* to, const std::uint32_t (&words)[kWords]) {
-  if constexpr (kWords == 4) {
+// 4 or 8 dims with one store, as kPack packs two of them.
+template <std::uint32_t (*kPack)(float, float), int kDims>
+__device__ __forceinline__ void store_packed(std::uint16_t* to, const float (&dims)[kDims]) {
+  std::uint32_t words[kDims / 2];
+#pragma unroll
+  for (int i = 0; i < kDims / 2; ++i) words[i] = kPack(dims[2 * i], dims[2 * i + 1]);
+  if constexpr (kDims == 8) {
     *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
   } else {
     *reinterpret_cast<uint2*>(to) = make_uint2(words[0], words[1]);
   }
 }
-template <int kDims>
-__device__ __forceinline__ void store_bf16(std::uint16_t* to, const float (&dims)[kDims]) {
-  std::uint32_t words[kDims / 2];
+
+// Adds some dims of a partial. A weight of 0 leaves it out whatever it holds: an empty part's values may be
+// anything.
+template <class Vector, int kDims>
+__device__ __forceinline__ void add_partial(float (&o)[kDims], float weight, const Vector& part) {
+  static_assert(sizeof(Vector) == kDims * sizeof(std::uint16_t));
+  if (weight == 0.0F) return;
+  const auto& words = reinterpret_cast<const std::uint32_t(&)[kDims / 2]>(part);
 #pragma unroll
-  for (int i = 0; i < kDims / 2; ++i) words[i] = pack_bf16x2(dims[2 * i], dims[2 * i + 1]);
-  store_words(to, words);
-}
-template <int kDims>
-__device__ __forceinline__ void store_fp16(std::uint16_t* to, const float (&dims)[kDims]) {
-  std::uint32_t words[kDims / 2];
-#pragma unroll
-  for (int i = 0; i < kDims / 2; ++i) words[i] = pack_f16x2(dims[2 * i], dims[2 * i + 1]);
-  store_words(to, words);
+  for (int i = 0; i < kDims / 2; ++i) {
+    const float2 pair = unpack_f16x2(words[i]);
+    o[2 * i] += weight * pair.x;
+    o[2 * i + 1] += weight * pair.y;
+  }
 }
 
 // Writes O times its heads' factors and `unit`. Precondition: shared.factor is there for every head.
@@ -185,9 +189,9 @@ __device__ __forceinline__ void store_output(const OutputAccumulators<C>& o, con
       // A factor of 0 is an exact 0, also where O is not finite.
       take_dims<C>(dims, o, n, c, factor * unit);
       if (item.partial_idx < 0) {
-        store_bf16(output_row(params, request) + head * params.out_stride_head + dim, dims);
+        store_packed<pack_bf16x2>(output_row(params, request) + head * params.out_stride_head + dim, dims);
       } else if (factor != 0.0F) {
-        store_fp16(
+        store_packed<pack_f16x2>(
             params.o_partial + (std::int64_t{item.partial_idx} * params.num_heads + head) * kValueDim + dim,
             dims);
       }

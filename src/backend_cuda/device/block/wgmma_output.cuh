@@ -37,13 +37,14 @@ struct OutputRows {
   int first_dim;
 };
 
-// Address of 16-byte piece `piece` of staged line `line`: eight lines are written at once, a piece each, to all
-// banks once.
+// Address of 16-byte piece `piece` of staged line `line`: eight lines are written at once, a piece each, to
+// all banks once.
 __device__ __forceinline__ std::uint32_t staged_piece(std::uint32_t stage, int line, int piece) {
   return stage + line * 512 + ((piece ^ (line & 7)) * 16);
 }
 
-// Copies staged lines to `to`, the lane's dims of the first, `stride` apart: whole lines of memory leave at once.
+// Copies staged lines to `to`, the lane's dims of the first, `stride` apart: whole lines of memory leave at
+// once.
 __device__ __forceinline__ void store_staged_rows(const OutputRows& rows, std::uint16_t* to,
                                                   std::int64_t stride, int lane) {
   __syncwarp();
@@ -66,7 +67,8 @@ __device__ __forceinline__ void store_bf16_rows(const float (&o)[2][64], const O
     stmatrix_x4(staged_piece(rows.stage, lane % 16, j + lane / 16), words);
   }
   store_staged_rows(
-      rows, output_row(params, request) + rows.first_head * params.out_stride_head + rows.first_dim + lane * 8,
+      rows,
+      output_row(params, request) + rows.first_head * params.out_stride_head + rows.first_dim + lane * 8,
       params.out_stride_head, lane);
 }
 
@@ -100,7 +102,7 @@ __device__ __forceinline__ void store_partial_rows(const float (&o)[2][64], cons
     scale[r] = factor[r] * power.power();
     const int head = lane / 4 + 8 * r;
     if (lane % 4 == 0 && rows.first_head + head < rows.num_heads) {
-      params.partial_heads[first_head + head].exponent[rows.first_dim / 256] =
+      params.partial_heads[first_head + head].exponent[rows.first_dim / (kValueDim / 2)] =
           static_cast<std::int16_t>(-power.n);
     }
   }
