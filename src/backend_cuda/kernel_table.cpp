@@ -46,6 +46,16 @@ Status find_active_clusters(TableRow& row, const DeviceSpec& device) {
   return {};
 }
 
+// A grid of that kernel is as many CTAs as the plan has workers, made for slots of `row.spec`.
+Status check_neighbours(TableRow& row, const DeviceSpec& device) {
+  KernelFunction& kernel = row.kernel.of_neighbours;
+  if (kernel.function == nullptr) return {};
+  const auto ctas = query_ctas_per_sm(kernel, device.smem_per_block_optin_bytes);
+  if (!ctas.ok()) return ctas.status();
+  if (*ctas < row.spec.ctas_per_sm) kernel = {};
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<TableRow>> make_kernel_table(const DeviceSpec& device) {
@@ -63,6 +73,7 @@ Result<std::vector<TableRow>> make_kernel_table(const DeviceSpec& device) {
                               .smem_bytes = kernel.kernel.smem_bytes,
                               .ctas_per_sm = *ctas}});
     WAVEFILL_RETURN_IF_ERROR(find_active_clusters(table.back(), device));
+    WAVEFILL_RETURN_IF_ERROR(check_neighbours(table.back(), device));
   }
   set_least_heads(table);
   return table;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/math.h"
 #include "plan/balanced.h"
 #include "plan/plan_frame.h"
 
@@ -86,6 +87,51 @@ std::optional<WholeAndSplitRows> whole_and_split_rows(const SplitPlan& plan) {
   const auto split = rows_cut_alike(plan, num_whole, num_rows);
   if (!whole || !split || split->num_splits < 2) return std::nullopt;
   return WholeAndSplitRows{.whole = *whole, .split = *split};
+}
+
+bool has_neighbouring_pieces(const SplitPlan& plan) {
+  if (is_plan_frame(plan)) return true;
+  const std::int64_t head_tiles = num_head_tiles(plan.kernel, plan.shape.num_heads);
+  const auto last_item = [&plan](std::int64_t worker) -> const WorkItem& {
+    return plan.items[static_cast<std::size_t>(plan.worker_begin[static_cast<std::size_t>(worker + 1)] - 1)];
+  };
+  for (std::int64_t worker = 0; worker < plan.num_workers(); ++worker) {
+    const auto begin = static_cast<std::size_t>(plan.worker_begin[static_cast<std::size_t>(worker)]);
+    const auto end = static_cast<std::size_t>(plan.worker_begin[static_cast<std::size_t>(worker + 1)]);
+    if (begin == end) return false;
+    for (std::size_t i = begin; i < end; ++i) {
+      const WorkItem& item = plan.items[i];
+      if (item.partial_idx < 0) continue;
+      if (item.partial_idx == plan.row_partial_begin[static_cast<std::size_t>(item.row)]) {
+        if (i + 1 != end) return false;
+        continue;
+      }
+      if (i != begin || worker < head_tiles) return false;
+      const WorkItem& before = last_item(worker - head_tiles);
+      if (before.partial_idx != item.partial_idx - 1 || before.head_tile != item.head_tile) return false;
+    }
+  }
+  return true;
+}
+
+std::int64_t most_pieces_of_row(const SplitPlan& plan) {
+  const std::int64_t rows = plan.shape.rows();
+  if (is_plan_frame(plan)) {
+    return ceil_div(plan.num_workers(), rows * num_head_tiles(plan.kernel, plan.shape.num_heads)) + 1;
+  }
+  std::int64_t most = 1;
+  for (std::size_t row = 0; row + 1 < plan.row_partial_begin.size(); ++row) {
+    most = std::max<std::int64_t>(most, plan.row_partial_begin[row + 1] - plan.row_partial_begin[row]);
+  }
+  return most;
+}
+
+std::size_t worker_partials_bytes(const SplitPlan& plan) {
+  constexpr std::int32_t kHalves = 2;  // of the dims
+  const std::int64_t warps = kHalves * (plan.kernel.heads_per_cta / WarpPartial::kHeads);
+  return static_cast<std::size_t>(plan.num_partials() * num_head_tiles(plan.kernel, plan.shape.num_heads) *
+                                  warps) *
+         sizeof(WarpPartial);
 }
 
 std::size_t plan_image_bytes(const SplitPlan& plan) {

@@ -24,6 +24,16 @@ struct WholeAndSplitRows {
 };
 std::optional<WholeAndSplitRows> whole_and_split_rows(const SplitPlan& plan);
 
+// Whether every row's pieces lie with neighbouring workers of its head tile, the first at the end of its
+// worker and the others each at the begin of theirs; so it is in a frame, as `balanced` fills it.
+bool has_neighbouring_pieces(const SplitPlan& plan);
+
+// The most pieces that a row of `plan` has; of a frame, about those of its rows when all have full length.
+std::int64_t most_pieces_of_row(const SplitPlan& plan);
+
+// Bytes of the WarpPartials of `plan`.
+std::size_t worker_partials_bytes(const SplitPlan& plan);
+
 // Bytes of the image: items, worker_begin and row_partial_begin, one behind the other;
 // 4 * (5 items + workers + rows + 2).
 std::size_t plan_image_bytes(const SplitPlan& plan);

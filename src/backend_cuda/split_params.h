@@ -90,6 +90,27 @@ struct OutputParams {
   std::int32_t num_heads = 0;
 };
 
+// What one warp of a CTA that merges in its workers (C::kWorkerMerges) leaves of a piece of a row: 16 heads
+// of half of the dims, in the order in which its lanes have them.
+struct alignas(16) WarpPartial {
+  static constexpr int kVectors = 16;
+  static constexpr int kHeads = 16;
+
+  struct Head {
+    float lse_log2;  // -inf: no keys, and values that were never written
+    float unit;      // 2^n: a value is its fp16 times this
+  };
+
+  std::uint32_t values[kVectors][32][4];  // fp16, divided by their sums
+  Head heads[kHeads];
+  std::uint64_t call;  // WorkerMergeParams::call: all of it is there; whoever reads it clears it
+};
+
+struct WorkerMergeParams {
+  WarpPartial* partials = nullptr;  // [num_partials, num_head_tiles, warps]
+  std::uint64_t call = 0;           // no other call has it, and no workspace holds it by chance
+};
+
 struct SplitParams {
   CacheParams caches[2];             // main, extra
   const std::uint16_t* q = nullptr;  // bf16 [batch, s_q, num_heads, d_qk]
@@ -100,6 +121,7 @@ struct SplitParams {
   std::int32_t aligned_16 = 1;  // 0: cached rows begin at multiples of 8 bytes only
   OutputParams output;
   PlanParams plan;
+  WorkerMergeParams merge;
 };
 
 struct CombineParams {

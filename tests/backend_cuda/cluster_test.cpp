@@ -3,15 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "backend_cuda/gpu_fixture.h"
+#include "backend_cuda/gpu_graph.h"
 #include "backend_cuda/kernel_table.h"
-#include "kv/byte_map.h"
+#include "backend_cuda/scaled_values.h"
 #include "oracle/case.h"
 #include "wavefill/plan.h"
 
@@ -59,22 +59,9 @@ class ClusterTest : public GpuTest {
     DecodeArgs args = device.args();
     args.workspace = workspace.as();
     args.workspace_size_bytes = workspace.bytes();
-    cudaStream_t stream = nullptr;
-    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    EXPECT_TRUE(backend().run(plan, args, stream).ok());
-    cudaGraph_t graph = nullptr;
-    check_cuda(cudaStreamEndCapture(stream, &graph));
-    std::size_t nodes = 0;
-    check_cuda(cudaGraphGetNodes(graph, nullptr, &nodes));
-    cudaGraphExec_t exec = nullptr;
-    check_cuda(cudaGraphInstantiate(&exec, graph, 0));
-    check_cuda(cudaGraphLaunch(exec, stream));
-    check_cuda(cudaStreamSynchronize(stream));
-    check_cuda(cudaGraphExecDestroy(exec));
-    check_cuda(cudaGraphDestroy(graph));
-    check_cuda(cudaStreamDestroy(stream));
-    return nodes;
+    Graph graph([&](cudaStream_t stream) { EXPECT_TRUE(backend().run(plan, args, stream).ok()); });
+    graph.replay();
+    return graph.num_kernels();
   }
 };
 
@@ -97,27 +84,6 @@ TEST_F(ClusterTest, EverySplitCountMergesRowsShorterThanPlanned) {
                                          << " splits: " << comparison.first_failure;
           EXPECT_TRUE(host.gaps_intact());
         }
-      }
-    }
-  }
-}
-
-// Multiplies every value of the dsv4 caches by 2^exponent.
-void multiply_values(const KvCacheView& kv, std::int32_t exponent) {
-  auto* data = const_cast<std::byte*>(kv.data);
-  for (std::int64_t page = 0; page < kv.num_pages; ++page) {
-    for (std::int32_t token = 0; token < kv.page_size; ++token) {
-      std::byte* of_page = data + page * kv.page_stride_bytes;
-      std::byte* rope = of_page + token * kFp8Tile64FooterMap.data_bytes + kFp8Tile64FooterMap.bf16_offset;
-      for (int dim = 0; dim < 64; ++dim) {
-        Bf16Bits bits{};
-        std::memcpy(&bits, rope + 2 * dim, sizeof(bits));
-        if ((bits & 0x7F80) != 0) bits = static_cast<Bf16Bits>(bits + (exponent << 7));
-        std::memcpy(rope + 2 * dim, &bits, sizeof(bits));
-      }
-      std::byte* scales = of_page + kv.page_size * kFp8Tile64FooterMap.data_bytes + token * 8;
-      for (int block = 0; block < 7; ++block) {
-        scales[block] = static_cast<std::byte>(std::to_integer<int>(scales[block]) + exponent);
       }
     }
   }

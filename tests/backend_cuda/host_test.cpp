@@ -11,6 +11,7 @@
 #include "backend_cuda/kernel_table.h"
 #include "backend_cuda/plan_image.h"
 #include "backend_cuda/split_params.h"
+#include "plan/plan_frame.h"
 #include "wavefill/plan.h"
 
 namespace wavefill {
@@ -123,6 +124,79 @@ TEST(WholeAndSplitRows, AreNotClaimedForOtherPlans) {
   std::vector<std::int32_t> lengths(static_cast<std::size_t>(rows_a_wave) + 3, 128);
   lengths.back() = 3;  // one of the split rows is cut otherwise than the others
   EXPECT_FALSE(cuda::whole_and_split_rows(plan_of(rows_a_wave + 3, "last-wave", lengths)).has_value());
+}
+
+SplitPlan plan_on_one_cta_an_sm(const DecodeShape& shape, const char* setting,
+                                std::span<const std::int32_t> lengths = {}) {
+  KernelSpec kernel = some_kernel();
+  kernel.heads_per_cta = 64;
+  kernel.kv_tile = 64;
+  kernel.ctas_per_sm = 1;
+  auto plan = make_plan({.device = some_device(),
+                         .kernel = kernel,
+                         .shape = shape,
+                         .lengths = lengths,
+                         .extra_lengths = {},
+                         .setting = parse_setting(setting).value(),
+                         .cost_model = {},
+                         .batch_invariant = false});
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  return *plan;
+}
+
+TEST(NeighbouringPieces, AreWhatBalancedPlansHaveWhateverTheLengths) {
+  std::mt19937 rng(3);
+  for (int round = 0; round < 60; ++round) {
+    const DecodeShape shape{.batch = static_cast<std::int32_t>(1 + rng() % 300),
+                            .num_heads = rng() % 2 == 0 ? 64 : 128,
+                            .topk = 640,
+                            .extra_topk = 512};
+    std::vector<std::int32_t> lengths(static_cast<std::size_t>(shape.batch));
+    for (auto& length : lengths) length = static_cast<std::int32_t>(rng() % 641);
+    for (const char* setting : {"balanced", "balanced=1", "balanced=3"}) {
+      const SplitPlan plan = plan_on_one_cta_an_sm(shape, setting, lengths);
+      EXPECT_TRUE(cuda::has_neighbouring_pieces(plan)) << setting << ", batch " << shape.batch;
+    }
+  }
+}
+
+TEST(NeighbouringPieces, AreNotClaimedForOtherPlans) {
+  const DecodeShape shape{.batch = 100, .num_heads = 64, .topk = 128, .extra_topk = 512};
+  const SplitPlan balanced = plan_on_one_cta_an_sm(shape, "balanced=1");
+  EXPECT_FALSE(cuda::has_neighbouring_pieces(plan_on_one_cta_an_sm(shape, "fixed=3")));
+  SplitPlan swapped = balanced;  // a worker's items in another order
+  const auto two = std::ranges::adjacent_find(swapped.worker_begin, [](auto a, auto b) { return b - a > 1; });
+  ASSERT_NE(two, swapped.worker_begin.end());
+  std::swap(swapped.items[static_cast<std::size_t>(*two)], swapped.items[static_cast<std::size_t>(*two) + 1]);
+  EXPECT_FALSE(cuda::has_neighbouring_pieces(swapped));
+}
+
+TEST(WorkerPartials, FitIntoTheWorkspaceOfEveryNumberOfHeadsThatPaysForA64HeadTile) {
+  for (int num_heads = 33; num_heads <= kMaxHeads; ++num_heads) {
+    const SplitPlan plan = plan_on_one_cta_an_sm(
+        {.batch = 90, .num_heads = num_heads, .topk = 128, .extra_topk = 512}, "balanced=1");
+    ASSERT_GT(plan.num_partials(), 0);
+    EXPECT_LE(cuda::worker_partials_bytes(plan), workspace_bytes(plan)) << num_heads;
+  }
+}
+
+TEST(PiecesOfARow, AreCountedInThePlanAndEstimatedInAFrame) {
+  const DecodeShape shape{.batch = 66, .num_heads = 64, .topk = 128, .extra_topk = 512};
+  EXPECT_EQ(cuda::most_pieces_of_row(plan_on_one_cta_an_sm(shape, "fixed=1")), 1);
+  EXPECT_EQ(cuda::most_pieces_of_row(plan_on_one_cta_an_sm(shape, "fixed=5")), 5);
+  const SplitPlan plan = plan_on_one_cta_an_sm(shape, "balanced=1");
+  EXPECT_EQ(cuda::most_pieces_of_row(plan), 3);
+  const auto frame = make_plan_frame({.device = plan.device,
+                                      .kernel = plan.kernel,
+                                      .shape = shape,
+                                      .lengths = {},
+                                      .extra_lengths = {},
+                                      .setting = plan.setting,
+                                      .cost_model = {},
+                                      .batch_invariant = false});
+  ASSERT_TRUE(frame.ok());
+  EXPECT_EQ(cuda::most_pieces_of_row(*frame), 3);
+  EXPECT_TRUE(cuda::has_neighbouring_pieces(*frame));
 }
 
 TEST(PlanImage, HoldsItemsWorkersAndRowsOneBehindTheOther) {

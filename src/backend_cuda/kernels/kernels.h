@@ -26,6 +26,8 @@ struct SplitKernel {
   std::int32_t only_capability = 0;  // compute capability whose own instructions it needs; 0: none
   // The same for plans that cut all rows alike, a row a cluster that merges its splits. No function: none.
   KernelFunction of_clusters = {};
+  // The same for plans in which the pieces of a row lie with neighbouring workers, who merge them.
+  KernelFunction of_neighbours = {};
 };
 
 std::span<const SplitKernel> split_wgmma_dsv4_kernels();

@@ -22,7 +22,8 @@ SplitKernel split_wgmma_instance(const char* name) {
           .heads_per_cta = C::kHeads,
           .kv_tile = C::kTile,
           .only_capability = 90,
-          .of_clusters = split_wgmma_function<typename C::OfClusters>(name)};
+          .of_clusters = split_wgmma_function<typename C::template WithMerge<Merge::cluster>>(name),
+          .of_neighbours = split_wgmma_function<typename C::template WithMerge<Merge::worker>>(name)};
 }
 
 }  // namespace wavefill::cuda

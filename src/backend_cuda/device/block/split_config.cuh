@@ -27,6 +27,7 @@ template <KvFormat kKvFormat, int kDqk, int kHeadTile, int kKvTile, int kRingSta
 struct SplitConfig {
   // A CTA has one split of its row, and the splits of a row, a cluster, merge among themselves.
   static constexpr bool kRowIsCluster = kCluster;
+  static constexpr bool kWorkerMerges = false;
   using OfClusters = SplitConfig<kKvFormat, kDqk, kHeadTile, kKvTile, kRingStages, kCtasPerSm,
                                  kQueryInRegisters, kWarpsOfSlice, kRecomputeAddresses, true>;
 

@@ -20,6 +20,7 @@
 #include "backend_cuda/device/block/wgmma_config.cuh"
 #include "backend_cuda/device/block/wgmma_output.cuh"
 #include "backend_cuda/device/block/work_items.cuh"
+#include "backend_cuda/device/block/worker_merge.cuh"
 #include "backend_cuda/device/ptx/convert.cuh"
 #include "backend_cuda/device/ptx/cp_async.cuh"
 #include "backend_cuda/device/ptx/grid_dependency.cuh"
@@ -37,7 +38,6 @@ class TileConsumer {
         shared_(shared),
         group_(group),
         thread_(static_cast<int>(threadIdx.x) % C::kGroupThreads),
-        warp_(thread_ / 32),
         lane_(thread_ % 32),
         row_(row_of(thread_)) {}
 
@@ -54,6 +54,7 @@ class TileConsumer {
   // matrix units stand still then; with more, that tile is given back when the next one is full. It is given
   // back before all scores are started: starting a product waits for those before it.
   static constexpr int kOutputs = kValueDim / 8;
+  static constexpr int kWarps = C::kConsumers * C::kGroupThreads / 32;
   static constexpr std::uint32_t kEightLines = 1024;
 
   __device__ __forceinline__ void run_item(std::int32_t idx) {
@@ -61,13 +62,20 @@ class TileConsumer {
     const Quotient request = divide(item.row, params_.output.s_q);
     const RowTiles<C> row = tiles_of_row<C>(params_, request);
     const std::int32_t tiles = max(min(item.tile_end, row.tiles) - item.tile_begin, 0);
-    if (first_tile_ < 0) {
+    const bool is_first = first_tile_ < 0;
+    if (is_first) {
       wait_for_prior_grids();
       first_tile_ = 0;
     } else {
       consumer_barrier();  // the other group may still be reading what it staged
     }
-    load_query(item, request);
+    ask_query(item, request);
+    if constexpr (C::kWorkerMerges) {
+      if (!is_first) publish_piece(idx - 1);
+    }
+    cp_async_wait();
+    fence_async_shared();
+    consumer_barrier();
     forget_registers(o_[0]);
     forget_registers(o_[1]);
     if (tiles == 0) clear_output();
@@ -80,14 +88,14 @@ class TileConsumer {
       release(tiles - 1);
     }
     const PlanItem same = work_item_quick<C>(params_.plan, formed_here(idx));  // rather than kept
-    finish(same, divide(same.row, params_.output.s_q));
+    finish(same, divide(same.row, params_.output.s_q), idx);
     first_tile_ += tiles;
     other_scored_ += (tiles + group_) / 2;
   }
 
   __device__ __forceinline__ static int row_of(int thread) { return thread / 32 * 16 + thread % 32 / 4; }
 
-  __device__ __forceinline__ void load_query(const PlanItem& item, Quotient request) const {
+  __device__ __forceinline__ void ask_query(const PlanItem& item, Quotient request) const {
     const int first_head = item.head_tile * C::kHeads;
     const int heads = params_.output.num_heads - first_head;
     const std::uint16_t* q = query_row(params_, request) + first_head * params_.q_stride_head;
@@ -105,9 +113,6 @@ class TileConsumer {
         from += kStep * params_.q_stride_head;
       }
     }
-    cp_async_wait();
-    fence_async_shared();
-    consumer_barrier();
   }
 
   __device__ __forceinline__ static void consumer_barrier() {
@@ -304,10 +309,11 @@ class TileConsumer {
       mbarrier_arrive_as_warp(scored, lane_);
       mbarrier_wait(scored, (first_tile_ - other_scored_ + tile / 2) & 1);
     }
-    const int line = warp_ * 16 + lane_ % 16;
+    const int thread = C::kWorkerMerges ? thread_here() % C::kGroupThreads : thread_;  // registers are short
+    const int line = thread / 32 * 16 + thread % 16;
 #pragma unroll
     for (int step = 0; step < C::kTile / 16; ++step) {
-      stmatrix_x4(swizzled(weights, line, 2 * step + lane_ / 16), p[step]);
+      stmatrix_x4(swizzled(weights, line, 2 * step + thread % 32 / 16), p[step]);
     }
     if (lane_ % 4 == 0) {
       shared_.reference[group_][row_] = heads_.reference[0];
@@ -321,7 +327,7 @@ class TileConsumer {
     return value + __shfl_xor_sync(~0U, value, 2);
   }
 
-  __device__ __forceinline__ void finish(const PlanItem& item, Quotient request) {
+  __device__ __forceinline__ void finish(const PlanItem& item, Quotient request, std::int32_t idx) {
     const int row = row_of(thread_here() % C::kGroupThreads);
     float sink_log2 = 0.0F;
     const int own_head = thread_here() % C::kHeads;
@@ -341,6 +347,7 @@ class TileConsumer {
     }
     consumer_barrier();
     float factor[2];
+    float lse_log2[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int head = row + 8 * r;
@@ -350,6 +357,7 @@ class TileConsumer {
                                       sum, heads_.reference[r]);
       if (group_ == 0 && lane_ % 4 == 0) write_lse_of(item, request, head, end.lse_log2);
       factor[r] = end.factor;
+      lse_log2[r] = end.lse_log2;
       if (rounded != 0.0F) factor[r] *= __fdividef(sum, rounded);
     }
     const int first_head = row & ~15;  // of the warp's
@@ -358,6 +366,9 @@ class TileConsumer {
       end.weights.sink_log2[own_head] = sink_log2;
       stage_partial_rows(o_, factor, end.partial, first_head, group_, formed_here(lane_));
       return;
+    }
+    if constexpr (C::kWorkerMerges) {
+      if (item.partial_idx >= 0 && !finish_piece(item, request, factor, lse_log2, row, idx)) return;
     }
     // Q has been read for the last time; each warp stages its rows in a part of it.
     constexpr std::uint32_t kStageBytes = 16 * kValueDim / C::kConsumers * 2;
@@ -368,12 +379,54 @@ class TileConsumer {
                           .first_head = item.head_tile * C::kHeads + first_head,
                           .num_heads = params_.output.num_heads,
                           .first_dim = group_ * (kValueDim / C::kConsumers)};
-    if (item.partial_idx < 0) {
+    if (C::kWorkerMerges || item.partial_idx < 0) {
       multiply_output(factor);
       store_bf16_rows(o_, rows, params_.output, request, lane);
     } else {
       store_partial_rows(o_, factor, rows, params_.output, item.partial_idx, lane);
     }
+  }
+
+  __device__ __forceinline__ WarpPartial* partial_of_warp(std::int32_t partial_idx,
+                                                          std::int32_t head_tile) const {
+    return warp_partial<kWarps>(params_, partial_idx, head_tile, thread_here() / 32);
+  }
+
+  // Says that item `idx`, if it is a piece of a row, is there. (Only a CTA's last item can be one that merges
+  // a row, and no other comes after it.)
+  __device__ __forceinline__ void publish_piece(std::int32_t idx) const {
+    const PlanItem item = params_.plan.items[idx];
+    if (item.partial_idx < 0) return;
+    publish_partial(*partial_of_warp(item.partial_idx, item.head_tile), params_.merge.call, lane_);
+  }
+
+  // Leaves a piece of a row for whoever merges it, or merges the row; whether it has. Piece idx of the plan's
+  // items is published when the next item's query has been asked for.
+  __device__ __forceinline__ bool finish_piece(const PlanItem& item, Quotient request, float (&factor)[2],
+                                               float (&lse_log2)[2], int row, std::int32_t idx) {
+    const int lane = formed_here(lane_);
+    const ItemRange partials = partials_of_row(params_.plan, item.row);
+    if (item.partial_idx != partials.begin) {
+      leave_partial(*partial_of_warp(item.partial_idx, item.head_tile), o_, factor, lse_log2, lane);
+      if (idx + 1 == items_of_cta<C>(params_.plan).end) publish_piece(idx);
+      return false;
+    }
+    const LaterPartials later{.first = partial_of_warp(partials.begin + 1, item.head_tile),
+                              .stride = std::int64_t{params_.plan.num_head_tiles} * kWarps,
+                              .count = partials.end - partials.begin - 1};
+    wait_for_partials(later, params_.merge.call, lane);
+    const int head = item.head_tile * C::kHeads + row;
+    merge_partials(o_, factor, lse_log2, later, params_.output, head, lane);
+    factor[0] = factor[1] = 1.0F;
+    if (group_ == 0 && lane % 4 == 0) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        if (head + 8 * r < params_.output.num_heads) {
+          write_lse(params_.output, request, head + 8 * r, lse_log2[r]);
+        }
+      }
+    }
+    return true;
   }
 
   // Of head `head` of the head tile.
@@ -386,7 +439,7 @@ class TileConsumer {
       cluster_end(shared_).partial.lse[head] = lse_log2;
     } else if (item.partial_idx < 0) {
       write_lse(out, request, of_row, lse_log2);
-    } else {
+    } else if constexpr (!C::kWorkerMerges) {
       out.partial_heads[std::int64_t{item.partial_idx} * out.num_heads + of_row].lse_log2 = lse_log2;
     }
   }
@@ -395,7 +448,6 @@ class TileConsumer {
   WgmmaShared<C>& shared_;
   int group_;
   int thread_;
-  int warp_;
   int lane_;
   int row_;                        // of the heads here: this one and the eighth after it
   std::int32_t first_tile_ = -1;   // tiles of the items before; negative: before the first

@@ -15,11 +15,21 @@
 
 namespace wavefill::cuda {
 
-template <KvFormat kKvFormat, int kDqk, int kChunksOfPart, bool kCluster = false>
+// Who merges the partials of a row.
+enum class Merge : std::uint8_t {
+  combine,  // a kernel of its own
+  cluster,  // the row's splits, which are the CTAs of a cluster
+  worker,   // whoever has the row's first tiles (worker_merge.cuh)
+};
+
+template <KvFormat kKvFormat, int kDqk, int kChunksOfPart, Merge kMerge = Merge::combine>
 struct WgmmaConfig {
-  // A CTA has one split of its row, and the splits of a row, a cluster, merge among themselves.
-  static constexpr bool kRowIsCluster = kCluster;
-  using OfClusters = WgmmaConfig<kKvFormat, kDqk, kChunksOfPart, true>;
+  // A CTA has one split of its row.
+  static constexpr bool kRowIsCluster = kMerge == Merge::cluster;
+  // A plan is in device memory, and the pieces of its rows with neighbouring workers.
+  static constexpr bool kWorkerMerges = kMerge == Merge::worker;
+  template <Merge kOther>
+  using WithMerge = WgmmaConfig<kKvFormat, kDqk, kChunksOfPart, kOther>;
 
   static constexpr KvFormat kFormat = kKvFormat;
   static constexpr int kDims = kDqk;

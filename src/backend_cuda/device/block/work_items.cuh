@@ -45,18 +45,23 @@ __device__ __forceinline__ PlanItem work_item_of_cluster(const PlanParams& plan)
 template <class C>
 __device__ __forceinline__ ItemRange items_of_cta(const PlanParams& plan) {
   if constexpr (C::kRowIsCluster) return {0, 1, 1};
+  if constexpr (C::kWorkerMerges) {  // who waits for whom: worker_merge.cuh
+    const std::uint32_t worker = gridDim.x - 1 - blockIdx.x;
+    return {plan.worker_begin[worker], plan.worker_begin[worker + 1], 1};
+  }
   return items_of_cta(plan, static_cast<std::int32_t>(blockIdx.x), static_cast<std::int32_t>(gridDim.x));
 }
 template <class C>
 __device__ __forceinline__ PlanItem work_item_of_cta(const PlanParams& plan, std::int32_t idx) {
   if constexpr (C::kRowIsCluster) return work_item_of_cluster(plan);
+  if constexpr (C::kWorkerMerges) return plan.items[idx];
   return work_item(plan, idx);
 }
 
 // The same, without the two divisions where rows are whole: some hundred instructions that a CTA meets cold.
 template <class C>
 __device__ __forceinline__ PlanItem work_item_quick(const PlanParams& plan, std::int32_t idx) {
-  if constexpr (!C::kRowIsCluster) {
+  if constexpr (!C::kRowIsCluster && !C::kWorkerMerges) {
     if (plan.items == nullptr && plan.num_splits == 1 && plan.num_head_tiles == 1) {
       return {plan.first_row + idx, 0, plan.tile_begin[0], plan.tile_begin[1], -1};
     }

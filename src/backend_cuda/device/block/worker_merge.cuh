@@ -1,0 +1,152 @@
+// Rows whose pieces lie with neighbouring workers: each leaves its piece, and whoever has the row's first
+// tiles adds them to its own, in registers. No second kernel.
+//
+// A worker's stretch of tiles ends with a row's first piece and begins with another's last, so the piece that
+// is waited for was the first thing its worker did, or, of a row longer than a worker's stretch, ended when
+// this one did. Nobody waits in a circle: a worker waits for later ones only, after it has left its own
+// piece. CTAs take the workers from the last one on, so that whoever is waited for has a lower index and has
+// begun.
+//
+// Warp by warp: the warp that reads a partial is the one of the same index as the one that wrote it, lane by
+// lane, so values lie in memory as they lie in registers, and no barrier is needed.
+#pragma once
+
+#include <cstdint>
+
+#include "backend_cuda/device/block/epilogue.cuh"
+#include "backend_cuda/device/block/wgmma_output.cuh"
+#include "backend_cuda/device/block/work_items.cuh"
+#include "backend_cuda/device/ptx/convert.cuh"
+#include "backend_cuda/device/ptx/gpu_flag.cuh"
+#include "backend_cuda/split_params.h"
+
+namespace wavefill::cuda {
+
+// Of which warp of a CTA, in [0, kWarps).
+template <int kWarps>
+__device__ __forceinline__ WarpPartial* warp_partial(const SplitParams& params, std::int32_t partial_idx,
+                                                     std::int32_t head_tile, int warp) {
+  return params.merge.partials +
+         (std::int64_t{partial_idx} * params.plan.num_head_tiles + head_tile) * kWarps + warp;
+}
+
+// Leaves accumulators o, times `factor`, of two heads of which lse_log2 are known.
+__device__ __forceinline__ void leave_partial(WarpPartial& to, const float (&o)[2][64],
+                                              const float (&factor)[2], const float (&lse_log2)[2],
+                                              int lane) {
+  float scale[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const UnitPower power(largest_of_head(o, r) * factor[r]);
+    scale[r] = factor[r] * power.power();
+    if (lane % 4 == 0) to.heads[lane / 4 + 8 * r] = {lse_log2[r], power.inverse()};
+  }
+#pragma unroll
+  for (int v = 0; v < WarpPartial::kVectors; ++v) {
+    const float* d = &o[v / 8][8 * v % 64];
+    *reinterpret_cast<uint4*>(to.values[v][lane]) = make_uint4(
+        pack_f16x2(d[0] * scale[0], d[1] * scale[0]), pack_f16x2(d[2] * scale[1], d[3] * scale[1]),
+        pack_f16x2(d[4] * scale[0], d[5] * scale[0]), pack_f16x2(d[6] * scale[1], d[7] * scale[1]));
+  }
+}
+
+// For whoever merges it. What the warp wrote may be under way still: later is sooner done.
+__device__ __forceinline__ void publish_partial(WarpPartial& partial, std::uint64_t call, int lane) {
+  __syncwarp();
+  if (lane == 0) store_release(&partial.call, call);
+}
+
+// The partials of a row but the first, as a warp merges them.
+struct LaterPartials {
+  WarpPartial* first;
+  std::int64_t stride;
+  std::int32_t count;
+
+  __device__ __forceinline__ WarpPartial& operator[](std::int32_t i) const { return first[i * stride]; }
+};
+
+// Until all of them are there.
+__device__ __forceinline__ void wait_for_partials(const LaterPartials& partials, std::uint64_t call,
+                                                  int lane) {
+  for (std::int32_t i = 0; i < partials.count; ++i) {
+    while (load_acquire(&partials[i].call) != call) {
+    }
+    __syncwarp();
+    if (lane == 0) partials[i].call = 0;
+  }
+}
+
+// Some of a partial's values.
+inline constexpr int kVectorsAhead = 8;
+struct PartialVectors {
+  uint4 vectors[kVectorsAhead];
+
+  __device__ __forceinline__ PartialVectors(const WarpPartial& from, int first, int lane) {
+#pragma unroll
+    for (int v = 0; v < kVectorsAhead; ++v) {
+      vectors[v] = *reinterpret_cast<const uint4*>(from.values[first + v][lane]);
+    }
+  }
+
+  // Values that were never written have a weight of 0.
+  __device__ __forceinline__ void add_to(float (&o)[64], const float (&weight)[2]) const {
+#pragma unroll
+    for (int v = 0; v < kVectorsAhead; ++v) {
+      const std::uint32_t words[4] = {vectors[v].x, vectors[v].y, vectors[v].z, vectors[v].w};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (weight[i % 2] == 0.0F) continue;
+        const float2 pair = unpack_f16x2(words[i]);
+        o[8 * v + 2 * i] += weight[i % 2] * pair.x;
+        o[8 * v + 2 * i + 1] += weight[i % 2] * pair.y;
+      }
+    }
+  }
+};
+
+// Makes o, of the first piece, the row's output: `factor` is what divides it by its sums, lse_log2 that
+// piece's and then the row's. head: of the lane's first head, the other being the eighth after it.
+__device__ __forceinline__ void merge_partials(float (&o)[2][64], const float (&factor)[2],
+                                               float (&lse_log2)[2], const LaterPartials& partials,
+                                               const OutputParams& out, int head, int lane) {
+  float own[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int line = lane / 4 + 8 * r;
+    own[r] = lse_log2[r];
+    float largest = own[r];
+    for (std::int32_t i = 0; i < partials.count; ++i) {
+      largest = fmaxf(largest, partials[i].heads[line].lse_log2);
+    }
+    float sum = weight_towards(own[r], largest);
+    for (std::int32_t i = 0; i < partials.count; ++i) {
+      sum += weight_towards(partials[i].heads[line].lse_log2, largest);
+    }
+    lse_log2[r] = largest == minus_infinity() ? largest : largest + log2_approx(sum);
+  }
+  float of_row[2];  // relative to its log-sum-exp the row's sum is 1
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int of_head = min(head + 8 * r, out.num_heads - 1);
+    of_row[r] =
+        lse_log2[r] == minus_infinity() ? 0.0F : output_factor(1.0F, lse_log2[r], sink_log2_of(out, of_head));
+    own[r] = of_row[r] == 0.0F ? 0.0F : weight_towards(own[r], lse_log2[r]) * factor[r] * of_row[r];
+  }
+#pragma unroll
+  for (int i = 0; i < 64; ++i) {
+    o[0][i] *= own[i / 2 % 2];
+    o[1][i] *= own[i / 2 % 2];
+  }
+  for (std::int32_t i = 0; i < partials.count; ++i) {
+    float weight[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const WarpPartial::Head its = partials[i].heads[lane / 4 + 8 * r];
+      weight[r] = of_row[r] == 0.0F ? 0.0F : weight_towards(its.lse_log2, lse_log2[r]) * its.unit * of_row[r];
+    }
+    PartialVectors(partials[i], 0, lane).add_to(o[0], weight);
+    PartialVectors(partials[i], kVectorsAhead, lane).add_to(o[1], weight);
+  }
+}
+
+}  // namespace wavefill::cuda
