@@ -23,14 +23,9 @@ bool workers_merge(const KernelSpec& kernel) {
   });
 }
 
+// Of the kernels that have it: on some GPUs none.
 class WorkerMerge : public GpuTest {
  protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    if (std::ranges::none_of(backend().kernels(), workers_merge)) GTEST_SKIP() << "no kernel here does";
-  }
-
   // Some of whose rows are in two or three pieces: rows per worker of a head tile as `rows_a_worker` says.
   static oracle::Case shared_rows(const KernelSpec& kernel, int num_heads, double rows_a_worker) {
     oracle::Case c;

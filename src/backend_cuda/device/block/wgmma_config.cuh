@@ -10,17 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend_cuda/device/block/merge.cuh"
 #include "kv/byte_map.h"
 #include "wavefill/kv_format.h"
 
 namespace wavefill::cuda {
-
-// Who merges the partials of a row.
-enum class Merge : std::uint8_t {
-  combine,  // a kernel of its own
-  cluster,  // the row's splits, which are the CTAs of a cluster
-  worker,   // whoever has the row's first tiles (worker_merge.cuh)
-};
 
 template <KvFormat kKvFormat, int kDqk, int kChunksOfPart, Merge kMerge = Merge::combine>
 struct WgmmaConfig {

@@ -109,20 +109,23 @@ struct PartialVectors {
 __device__ __forceinline__ void merge_partials(float (&o)[2][64], const float (&factor)[2],
                                                float (&lse_log2)[2], const LaterPartials& partials,
                                                const OutputParams& out, int head, int lane) {
-  float own[2];
+  const int line = lane / 4;  // the other head's is 8 later; both are asked for at once
+  float own[2] = {lse_log2[0], lse_log2[1]};
+  float largest[2] = {own[0], own[1]};
+  for (std::int32_t i = 0; i < partials.count; ++i) {
+    const WarpPartial::Head* heads = &partials[i].heads[line];
+    largest[0] = fmaxf(largest[0], heads[0].lse_log2);
+    largest[1] = fmaxf(largest[1], heads[8].lse_log2);
+  }
+  float sum[2] = {weight_towards(own[0], largest[0]), weight_towards(own[1], largest[1])};
+  for (std::int32_t i = 0; i < partials.count; ++i) {
+    const WarpPartial::Head* heads = &partials[i].heads[line];
+    sum[0] += weight_towards(heads[0].lse_log2, largest[0]);
+    sum[1] += weight_towards(heads[8].lse_log2, largest[1]);
+  }
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const int line = lane / 4 + 8 * r;
-    own[r] = lse_log2[r];
-    float largest = own[r];
-    for (std::int32_t i = 0; i < partials.count; ++i) {
-      largest = fmaxf(largest, partials[i].heads[line].lse_log2);
-    }
-    float sum = weight_towards(own[r], largest);
-    for (std::int32_t i = 0; i < partials.count; ++i) {
-      sum += weight_towards(partials[i].heads[line].lse_log2, largest);
-    }
-    lse_log2[r] = largest == minus_infinity() ? largest : largest + log2_approx(sum);
+    lse_log2[r] = largest[r] == minus_infinity() ? largest[r] : largest[r] + log2_approx(sum[r]);
   }
   float of_row[2];  // relative to its log-sum-exp the row's sum is 1
 #pragma unroll
@@ -141,7 +144,7 @@ __device__ __forceinline__ void merge_partials(float (&o)[2][64], const float (&
     float weight[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const WarpPartial::Head its = partials[i].heads[lane / 4 + 8 * r];
+      const WarpPartial::Head its = partials[i].heads[line + 8 * r];
       weight[r] = of_row[r] == 0.0F ? 0.0F : weight_towards(its.lse_log2, lse_log2[r]) * its.unit * of_row[r];
     }
     PartialVectors(partials[i], 0, lane).add_to(o[0], weight);
