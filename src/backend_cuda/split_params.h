@@ -103,12 +103,11 @@ struct alignas(16) WarpPartial {
 
   std::uint32_t values[kVectors][32][4];  // fp16, divided by their sums
   Head heads[kHeads];
-  std::uint64_t call;  // that of WorkerMergeParams once all of it is there; whoever reads it clears it
+  std::uint64_t call;  // WorkerMergeParams::call: all of it is there; whoever reads it clears it
 };
 
 struct WorkerMergeParams {
-  WarpPartial* partials = nullptr;  // [num_partials, num_head_tiles, warps], where kernels have WarpPartials
-  std::uint64_t* calls = nullptr;   // [num_partials, num_head_tiles] beside OutputParams' partials elsewhere
+  WarpPartial* partials = nullptr;  // [num_partials, num_head_tiles, warps]
   std::uint64_t call = 0;           // no other call has it, and no workspace holds it by chance
 };
 

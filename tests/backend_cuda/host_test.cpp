@@ -171,7 +171,7 @@ TEST(NeighbouringPieces, AreNotClaimedForOtherPlans) {
   EXPECT_FALSE(cuda::has_neighbouring_pieces(swapped));
 }
 
-TEST(WorkerPartials, FitIntoTheWorkspaceOfEveryNumberOfHeadsThatPaysForA64HeadTile) {
+TEST(WorkerPartials, FitIntoTheWorkspaceOfEveryNumberOfHeadsThatA64HeadTileTakes) {
   for (int num_heads = 33; num_heads <= kMaxHeads; ++num_heads) {
     const SplitPlan plan = plan_on_one_cta_an_sm(
         {.batch = 90, .num_heads = num_heads, .topk = 128, .extra_topk = 512}, "balanced=1");

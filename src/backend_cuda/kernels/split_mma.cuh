@@ -24,7 +24,6 @@
 #include "backend_cuda/device/block/split_config.cuh"
 #include "backend_cuda/device/block/values.cuh"
 #include "backend_cuda/device/block/work_items.cuh"
-#include "backend_cuda/device/block/worker_output.cuh"
 #include "backend_cuda/device/ptx/grid_dependency.cuh"
 #include "backend_cuda/device/ptx/mbarrier.cuh"
 
@@ -78,7 +77,7 @@ class SplitItem {
  private:
   __device__ __forceinline__ int lane() const { return thread_ % 32; }
   __device__ __forceinline__ ItemRange items() const {
-    if constexpr (C::kRowIsCluster || C::kWorkerMerges) return items_of_cta<C>(params_.plan);
+    if constexpr (C::kRowIsCluster) return items_of_cta<C>(params_.plan);
     return items_of_cta(params_.plan, forget(static_cast<std::int32_t>(blockIdx.x)),
                         static_cast<std::int32_t>(gridDim.x));
   }
@@ -187,19 +186,11 @@ class SplitItem {
     const ItemPlace<C> place(params_, item_idx(done));
     const int first_head = place.item.head_tile * C::kHeads;
     named_barrier<C::kComputeThreads>();
-    if constexpr (C::kWorkerMerges) {
-      const int first_dim = slice_ * kSliceDims + group_ * C::kWarpDims;
-      if (RowMerge<C> row(params_, shared_, place.item); row.is_mine()) {
-        row.run(o_, place.request, unit_, first_dim, thread_here() % 32);
-        return;
-      }
-    }
     finish_heads<C>(shared_, params_.output, place.item, place.request, first_head, thread_);
     named_barrier<C::kComputeThreads>();
     store_output<C>(o_, shared_, params_.output, place.item, place.request, first_head, unit_,
                     slice_ * kSliceDims + group_ * C::kWarpDims, lane());
     named_barrier<C::kComputeThreads>();
-    if constexpr (C::kWorkerMerges) publish_piece(params_, place.item);
   }
 
   // Precondition: publish_sums().

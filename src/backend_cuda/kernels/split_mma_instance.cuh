@@ -20,15 +20,14 @@ SplitKernel split_mma_instance(const char* name) {
           .kv_format = C::kFormat,
           .d_qk = C::kDims,
           .heads_per_cta = C::kHeads,
-          .kv_tile = C::kTile,
-          .of_neighbours = split_mma_function<typename C::template WithMerge<Merge::worker>>(name)};
+          .kv_tile = C::kTile};
 }
 
 // The same with clusters, which pay where few heads leave little to exchange.
 template <class C>
 SplitKernel split_mma_instance_with_clusters(const char* name) {
   SplitKernel kernel = split_mma_instance<C>(name);
-  kernel.of_clusters = split_mma_function<typename C::template WithMerge<Merge::cluster>>(name);
+  kernel.of_clusters = split_mma_function<typename C::OfClusters>(name);
   return kernel;
 }
 

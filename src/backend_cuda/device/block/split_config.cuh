@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend_cuda/device/block/merge.cuh"
 #include "kv/byte_map.h"
 #include "wavefill/kv_format.h"
 
@@ -24,15 +23,13 @@ inline constexpr int kSliceDims = kValueDim / kSlices;
 inline constexpr float kQueryScale = 0.0625F;
 
 template <KvFormat kKvFormat, int kDqk, int kHeadTile, int kKvTile, int kRingStages, int kCtasPerSm,
-          bool kQueryInRegisters, int kWarpsOfSlice, int kRecomputeAddresses, Merge kMerge = Merge::combine>
+          bool kQueryInRegisters, int kWarpsOfSlice, int kRecomputeAddresses, bool kCluster = false>
 struct SplitConfig {
-  // A CTA has one split of its row.
-  static constexpr bool kRowIsCluster = kMerge == Merge::cluster;
-  // A plan is in device memory, and the pieces of its rows with neighbouring workers.
-  static constexpr bool kWorkerMerges = kMerge == Merge::worker;
-  template <Merge kOther>
-  using WithMerge = SplitConfig<kKvFormat, kDqk, kHeadTile, kKvTile, kRingStages, kCtasPerSm,
-                                kQueryInRegisters, kWarpsOfSlice, kRecomputeAddresses, kOther>;
+  // A CTA has one split of its row, and the splits of a row, a cluster, merge among themselves.
+  static constexpr bool kRowIsCluster = kCluster;
+  static constexpr bool kWorkerMerges = false;
+  using OfClusters = SplitConfig<kKvFormat, kDqk, kHeadTile, kKvTile, kRingStages, kCtasPerSm,
+                                 kQueryInRegisters, kWarpsOfSlice, kRecomputeAddresses, true>;
 
   static constexpr KvFormat kFormat = kKvFormat;
   static constexpr int kDims = kDqk;

@@ -151,7 +151,7 @@ class TileConsumer {
     std::uint32_t p[C::kTile / 16][4];
     float factor[2] = {1.0F, 1.0F};
     const bool is_raised = heads_.weigh(s, p, factor, tokens, params_.scale_log2, lane_);
-    publish(p, tile);
+    publish(p, tile, is_raised);
     if (tile > 0 && is_raised) multiply_output(factor);
     add_values(p, tile);
     heads_.add_rounded(p);
@@ -258,8 +258,10 @@ class TileConsumer {
     const int other = group_ ^ 1;
     mbarrier_wait(shared_address(&shared_.ready[other]), (other_scored_ + tile / 2) & 1);
     fence_async_shared();
-    const float raised[2] = {shared_.reference[other][row_], shared_.reference[other][row_ + 8]};
-    if (__any_sync(~0U, raised[0] != heads_.reference[0] || raised[1] != heads_.reference[1])) {
+    // For all warps of this group alike: each has to execute a wait for products that any of them does.
+    const uint4 is_raised = *reinterpret_cast<const uint4*>(shared_.is_raised[other]);
+    if ((is_raised.x | is_raised.y | is_raised.z | is_raised.w) != 0) {
+      const float raised[2] = {shared_.reference[other][row_], shared_.reference[other][row_ + 8]};
       float factor[2];
       heads_.raise(raised, factor);
       if (tile > 0) {
@@ -301,8 +303,8 @@ class TileConsumer {
     return shared_address(shared_.weights);
   }
 
-  __device__ __forceinline__ void publish(const std::uint32_t (&p)[C::kTile / 16][4],
-                                          std::int32_t tile) const {
+  __device__ __forceinline__ void publish(const std::uint32_t (&p)[C::kTile / 16][4], std::int32_t tile,
+                                          bool is_raised) const {
     const std::uint32_t weights = weights_of(tile);
     if constexpr (C::kHasKeyTail) {  // which other warps of this group may still be scoring
       const std::uint32_t scored = shared_address(&shared_.scored[group_]);
@@ -318,6 +320,7 @@ class TileConsumer {
     if (lane_ % 4 == 0) {
       shared_.reference[group_][row_] = heads_.reference[0];
       shared_.reference[group_][row_ + 8] = heads_.reference[1];
+      shared_.is_raised[group_][thread / 32] = is_raised ? 1 : 0;
     }
     mbarrier_arrive_as_warp(shared_address(&shared_.ready[group_]), lane_);
   }

@@ -10,11 +10,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend_cuda/device/block/merge.cuh"
 #include "kv/byte_map.h"
 #include "wavefill/kv_format.h"
 
 namespace wavefill::cuda {
+
+// Who merges the partials of a row.
+enum class Merge : std::uint8_t {
+  combine,  // a kernel of its own
+  cluster,  // the row's splits, which are the CTAs of a cluster
+  worker,   // whoever has the row's first tiles (worker_merge.cuh)
+};
 
 template <KvFormat kKvFormat, int kDqk, int kChunksOfPart, Merge kMerge = Merge::combine>
 struct WgmmaConfig {
@@ -85,12 +91,14 @@ struct alignas(1024) WgmmaShared {
   std::int32_t indices[kBlockTiles][C::kTile];         // of the tokens of the block to come, negative: none
   alignas(16) std::uint32_t tokens[C::kBuffers][8];    // what is unusual about them, as in TokenMarks
   float reference[C::kConsumers][C::kHeads];           // what that P is relative to (base 2)
-  float sums[C::kConsumers][C::kHeads];                // of a group's weights,
-  float rounded_sums[C::kConsumers][C::kHeads];        // and as P had them
-  std::uint64_t full[C::kBuffers][C::kParts];          // mbarriers: a part of a tile is there,
-  std::uint64_t empty[C::kBuffers];                    // both groups have done with a tile,
-  std::uint64_t ready[C::kConsumers];                  // a group's P and reference are there
-  std::uint64_t scored[C::kConsumers];                 // all warps of a group have scored its tile
+  // Whether each warp of a group raised references for that tile.
+  alignas(16) std::uint32_t is_raised[C::kConsumers][C::kGroupThreads / 32];
+  float sums[C::kConsumers][C::kHeads];          // of a group's weights,
+  float rounded_sums[C::kConsumers][C::kHeads];  // and as P had them
+  std::uint64_t full[C::kBuffers][C::kParts];    // mbarriers: a part of a tile is there,
+  std::uint64_t empty[C::kBuffers];              // both groups have done with a tile,
+  std::uint64_t ready[C::kConsumers];            // a group's P and reference are there
+  std::uint64_t scored[C::kConsumers];           // all warps of a group have scored its tile
   // Of tiles with lines that come twice (TokenMarks):
   std::uint64_t scored_once[C::kBuffers];  // the first ones have been scored
   std::uint64_t came_twice[C::kBuffers];   // the second ones are there

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "backend_cuda/device/block/lanes.cuh"
 #include "backend_cuda/device/ptx/cluster.cuh"
 #include "backend_cuda/split_params.h"
 
@@ -47,7 +46,7 @@ template <class C>
 __device__ __forceinline__ ItemRange items_of_cta(const PlanParams& plan) {
   if constexpr (C::kRowIsCluster) return {0, 1, 1};
   if constexpr (C::kWorkerMerges) {  // who waits for whom: worker_merge.cuh
-    const int worker = formed_here(static_cast<int>(gridDim.x - 1 - blockIdx.x));
+    const std::uint32_t worker = gridDim.x - 1 - blockIdx.x;
     return {plan.worker_begin[worker], plan.worker_begin[worker + 1], 1};
   }
   return items_of_cta(plan, static_cast<std::int32_t>(blockIdx.x), static_cast<std::int32_t>(gridDim.x));
