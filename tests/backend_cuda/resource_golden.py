@@ -19,21 +19,21 @@ FORMATS = {"0": "dsv4", "1": "dsv32", "2": "bf16"}
 CONFIG = re.compile(
     r"SplitConfigILN\w*?KvFormatE(\d)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELb([01])ELi(\d+)ELi\d+ELb([01])E")
 
-WGMMA_CONFIG = re.compile(r"WgmmaConfigILN\w*?KvFormatE(\d)ELi(\d+)ELi(\d+)ELb([01])E")
+WGMMA_CONFIG = re.compile(r"WgmmaConfigILN\w*?KvFormatE(\d)ELi(\d+)ELi(\d+)ELNS\w*?MergeE([012])E")
 HEAD_SHARE = re.compile(r"HeadShareILi(\d+)ELi(\d+)E")
-ROWS = {"0": "", "1": " clusters"}
+MERGES = {"0": "", "1": " clusters", "2": " neighbours"}
 
 
 def kernel_name(mangled):
     match = CONFIG.search(mangled)
     if match:
-        kv_format, d_qk, heads, tile, stages, ctas, q_in_regs, groups, clusters = match.groups()
+        kv_format, d_qk, heads, tile, stages, ctas, q_in_regs, groups, merge = match.groups()
         return (f"split_mma {FORMATS[kv_format]} d_qk={d_qk} heads={heads} tile={tile} stages={stages} "
-                f"ctas={ctas} q_in_regs={q_in_regs} warps_a_slice={groups}{ROWS[clusters]}")
+                f"ctas={ctas} q_in_regs={q_in_regs} warps_a_slice={groups}{MERGES[merge]}")
     match = WGMMA_CONFIG.search(mangled)
     if match:
-        kv_format, d_qk, part_chunks, clusters = match.groups()
-        return f"split_wgmma {FORMATS[kv_format]} d_qk={d_qk} part_chunks={part_chunks}{ROWS[clusters]}"
+        kv_format, d_qk, part_chunks, merge = match.groups()
+        return f"split_wgmma {FORMATS[kv_format]} d_qk={d_qk} part_chunks={part_chunks}{MERGES[merge]}"
     match = HEAD_SHARE.search(mangled)
     if match:
         warps, partials = match.groups()
