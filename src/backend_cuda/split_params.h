@@ -97,7 +97,7 @@ struct alignas(16) WarpPartial {
   static constexpr int kHeads = 16;
 
   struct Head {
-    float lse_log2;  // -inf: no keys, and values that were never written
+    float lse_log2;  // -inf: no keys, and values that may be anything
     float unit;      // 2^n: a value is its fp16 times this
   };
 

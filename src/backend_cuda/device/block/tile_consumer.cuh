@@ -320,8 +320,8 @@ class TileConsumer {
     if (lane_ % 4 == 0) {
       shared_.reference[group_][row_] = heads_.reference[0];
       shared_.reference[group_][row_ + 8] = heads_.reference[1];
-      shared_.is_raised[group_][thread / 32] = is_raised ? 1 : 0;
     }
+    if (lane_ == 0) shared_.is_raised[group_][thread / 32] = is_raised ? 1 : 0;
     mbarrier_arrive_as_warp(shared_address(&shared_.ready[group_]), lane_);
   }
 
@@ -403,8 +403,8 @@ class TileConsumer {
     publish_partial(*partial_of_warp(item.partial_idx, item.head_tile), params_.merge.call, lane_);
   }
 
-  // Leaves a piece of a row for whoever merges it, or merges the row; whether it has. Piece idx of the plan's
-  // items is published when the next item's query has been asked for.
+  // Item `idx`, a piece of a row: leaves it for whoever merges it, or merges the row; whether it has. A piece
+  // is published when the next item's query has been asked for.
   __device__ __forceinline__ bool finish_piece(const PlanItem& item, Quotient request, float (&factor)[2],
                                                float (&lse_log2)[2], int row, std::int32_t idx) {
     const int lane = formed_here(lane_);

@@ -77,21 +77,21 @@ __device__ __forceinline__ void wait_for_partials(const LaterPartials& partials,
 }
 
 // Some of a partial's values.
-inline constexpr int kVectorsAhead = 8;
+inline constexpr int kVectorsAtOnce = 8;
 struct PartialVectors {
-  uint4 vectors[kVectorsAhead];
+  uint4 vectors[kVectorsAtOnce];
 
   __device__ __forceinline__ PartialVectors(const WarpPartial& from, int first, int lane) {
 #pragma unroll
-    for (int v = 0; v < kVectorsAhead; ++v) {
+    for (int v = 0; v < kVectorsAtOnce; ++v) {
       vectors[v] = *reinterpret_cast<const uint4*>(from.values[first + v][lane]);
     }
   }
 
-  // Values that were never written have a weight of 0.
+  // A weight of 0 leaves out whatever there is.
   __device__ __forceinline__ void add_to(float (&o)[64], const float (&weight)[2]) const {
 #pragma unroll
-    for (int v = 0; v < kVectorsAhead; ++v) {
+    for (int v = 0; v < kVectorsAtOnce; ++v) {
       const std::uint32_t words[4] = {vectors[v].x, vectors[v].y, vectors[v].z, vectors[v].w};
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -148,7 +148,7 @@ __device__ __forceinline__ void merge_partials(float (&o)[2][64], const float (&
       weight[r] = of_row[r] == 0.0F ? 0.0F : weight_towards(its.lse_log2, lse_log2[r]) * its.unit * of_row[r];
     }
     PartialVectors(partials[i], 0, lane).add_to(o[0], weight);
-    PartialVectors(partials[i], kVectorsAhead, lane).add_to(o[1], weight);
+    PartialVectors(partials[i], kVectorsAtOnce, lane).add_to(o[1], weight);
   }
 }
 
