@@ -93,12 +93,9 @@ TEST_F(ClusterTest, EverySplitCountMergesRowsShorterThanPlanned) {
 TEST_F(ClusterTest, ValuesOfAnyMagnitudeAreExchanged) {
   for (const int exponent : {-90, -40, 40, 90}) {
     for (const int num_heads : {8, 16, 64}) {
-      oracle::Case c = short_rows(num_heads, KvFormat::fp8_tile64_rope_bf16_footer);
-      c.poison = false;
-      c.q_scale = 0.0F;  // flat scores, whatever the keys
+      const auto c = with_flat_scores(short_rows(num_heads, KvFormat::fp8_tile64_rope_bf16_footer));
       oracle::Inputs host(c);
-      multiply_values(host.args().main.kv, exponent);
-      multiply_values(host.args().extra.kv, exponent);
+      multiply_values(host, exponent);
       DeviceInputs device(host);
       const oracle::Reference expected = oracle::reference(host.args());
       for (const KernelSpec& kernel : backend().kernels()) {

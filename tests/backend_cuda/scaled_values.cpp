@@ -4,10 +4,12 @@
 #include <cstring>
 
 #include "kv/byte_map.h"
+#include "wavefill/decode_args.h"
 
 namespace wavefill::test {
+namespace {
 
-void multiply_values(const KvCacheView& kv, std::int32_t exponent) {
+void multiply_cache(const KvCacheView& kv, std::int32_t exponent) {
   auto* data = const_cast<std::byte*>(kv.data);
   for (std::int64_t page = 0; page < kv.num_pages; ++page) {
     for (std::int32_t token = 0; token < kv.page_size; ++token) {
@@ -25,6 +27,19 @@ void multiply_values(const KvCacheView& kv, std::int32_t exponent) {
       }
     }
   }
+}
+
+}  // namespace
+
+oracle::Case with_flat_scores(oracle::Case c) {
+  c.poison = false;
+  c.q_scale = 0.0F;
+  return c;
+}
+
+void multiply_values(oracle::Inputs& inputs, std::int32_t exponent) {
+  multiply_cache(inputs.args().main.kv, exponent);
+  multiply_cache(inputs.args().extra.kv, exponent);
 }
 
 }  // namespace wavefill::test

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 
-#include "wavefill/decode_args.h"
+#include "oracle/inputs.h"
 
 namespace wavefill::test {
 
-// Multiplies every value of a dsv4 cache by 2^exponent, in place.
-void multiply_values(const KvCacheView& kv, std::int32_t exponent);
+// The case with scores that are flat, whatever the keys, so that values may have any magnitude.
+oracle::Case with_flat_scores(oracle::Case c);
+
+// Multiplies every value of the caches, which are dsv4, by 2^exponent.
+void multiply_values(oracle::Inputs& inputs, std::int32_t exponent);
 
 }  // namespace wavefill::test

@@ -45,23 +45,37 @@ class WorkerMerge : public GpuTest {
     return c;
   }
 
-  // Replays a call in a poisoned workspace, the plan laid ready, and again in what that left.
+  // A call whose plan is laid ready, captured.
+  struct PreparedCall {
+    PreparedCall(const SplitPlan& plan, const DeviceInputs& device)
+        : workspace(workspace_bytes(plan)),
+          memory(backend().plan_memory_bytes(plan)),
+          graph([&](cudaStream_t stream) {
+            DecodeArgs args = device.args();
+            args.workspace = workspace.as();
+            args.workspace_size_bytes = workspace.bytes();
+            if (memory.bytes() > 0) args.plan_memory = memory.as<const void>();
+            EXPECT_TRUE(backend().run(plan, args, stream).ok());
+          }) {
+      EXPECT_TRUE(backend().prepare(plan, memory.as(), memory.bytes(), nullptr).ok());
+      check_cuda(cudaDeviceSynchronize());
+    }
+
+    const DeviceBuffer workspace;
+    const DeviceBuffer memory;
+    Graph graph;
+  };
+
+  // Replays a call in a poisoned workspace, and again in what that left.
   static void expect_right(const SplitPlan& plan, oracle::Inputs& host, DeviceInputs& device) {
     const oracle::Reference expected = oracle::reference(host.args());
-    const DeviceBuffer workspace(workspace_bytes(plan));
-    const DeviceBuffer memory(backend().plan_memory_bytes(plan));
-    ASSERT_TRUE(backend().prepare(plan, memory.as(), memory.bytes(), nullptr).ok());
-    DecodeArgs args = device.args();
-    args.workspace = workspace.as();
-    args.workspace_size_bytes = workspace.bytes();
-    args.plan_memory = memory.as<const void>();
-    Graph graph([&](cudaStream_t stream) { EXPECT_TRUE(backend().run(plan, args, stream).ok()); });
-    EXPECT_EQ(graph.num_kernels(), 1U);
-    check_cuda(cudaMemset(workspace.as(), 0xFF, workspace.bytes()));
+    PreparedCall call(plan, device);
+    EXPECT_EQ(call.graph.num_kernels(), 1U);
+    check_cuda(cudaMemset(call.workspace.as(), 0xFF, call.workspace.bytes()));
     std::vector<Bf16Bits> first;
     for (int repeat = 0; repeat < 4; ++repeat) {
       device.poison_outputs();
-      graph.replay();
+      call.graph.replay();
       const auto comparison = oracle::compare(expected, device.fetch_outputs());
       EXPECT_TRUE(comparison.passed) << plan.kernel.name << ", " << to_string(plan.setting) << ", "
                                      << plan.shape.batch << " rows of " << plan.shape.num_heads
@@ -112,13 +126,10 @@ TEST_F(WorkerMerge, ValuesOfAnyMagnitudeAreExchanged) {
   for (const KernelSpec& kernel : backend().kernels()) {
     if (!workers_merge(kernel)) continue;
     for (const int exponent : {-90, 90}) {
-      oracle::Case c = shared_rows(kernel, 64, 0.7);
+      const auto c = with_flat_scores(shared_rows(kernel, 64, 0.7));
       if (c.shape.kv_format != KvFormat::fp8_tile64_rope_bf16_footer) continue;
-      c.poison = false;
-      c.q_scale = 0.0F;  // flat scores, whatever the keys
       oracle::Inputs host(c);
-      multiply_values(host.args().main.kv, exponent);
-      multiply_values(host.args().extra.kv, exponent);
+      multiply_values(host, exponent);
       DeviceInputs device(host);
       expect_right(full_plan(kernel, c.shape, "balanced=1"), host, device);
     }
@@ -167,15 +178,7 @@ TEST_F(WorkerMerge, IsForRowsOfFewPiecesWhoseBitsMayDependOnTheBatch) {
       const DeviceInputs device(host);
       const SplitPlan plan = full_plan(kernel, c.shape, "balanced=1", batch_invariant);
       ASSERT_GT(plan.num_partials(), 0);
-      const DeviceBuffer workspace(workspace_bytes(plan));
-      const DeviceBuffer memory(backend().plan_memory_bytes(plan));
-      ASSERT_TRUE(backend().prepare(plan, memory.as(), memory.bytes(), nullptr).ok());
-      DecodeArgs args = device.args();
-      args.workspace = workspace.as();
-      args.workspace_size_bytes = workspace.bytes();
-      if (memory.bytes() > 0) args.plan_memory = memory.as<const void>();
-      const Graph graph([&](cudaStream_t stream) { EXPECT_TRUE(backend().run(plan, args, stream).ok()); });
-      EXPECT_EQ(graph.num_kernels(), 2U) << kernel.name;
+      EXPECT_EQ(PreparedCall(plan, device).graph.num_kernels(), 2U) << kernel.name;
     }
   }
 }

@@ -80,6 +80,16 @@ __device__ __forceinline__ float largest_of_head(const float (&o)[2][64], int r)
   return max_of_lanes<4>(largest);
 }
 
+// What row r of accumulators is multiplied by to be a partial in fp16: its `factor`, and a power of two. The
+// dims here are a unit.
+struct PartialScale {
+  UnitPower power;
+  float value;
+
+  __device__ __forceinline__ PartialScale(const float (&o)[2][64], const float (&factor)[2], int r)
+      : power(largest_of_head(o, r) * factor[r]), value(factor[r] * power.power()) {}
+};
+
 // Eight rows of four dims of a partial, in fp16: fragments j and j + 1, times their rows' scales.
 __device__ __forceinline__ void store_fp16_matrices(std::uint32_t at, const float (&o)[2][64], int j,
                                                     const float (&scale)[2]) {
@@ -90,7 +100,7 @@ __device__ __forceinline__ void store_fp16_matrices(std::uint32_t at, const floa
   stmatrix_x4(at, words);
 }
 
-// A partial: O times its heads' factors; the dims here are a unit.
+// A partial: O times its heads' factors.
 __device__ __forceinline__ void store_partial_rows(const float (&o)[2][64], const float (&factor)[2],
                                                    const OutputRows& rows, const OutputParams& params,
                                                    std::int32_t partial_idx, int lane) {
@@ -98,12 +108,12 @@ __device__ __forceinline__ void store_partial_rows(const float (&o)[2][64], cons
   float scale[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const UnitPower power(largest_of_head(o, r) * factor[r]);
-    scale[r] = factor[r] * power.power();
+    const PartialScale of(o, factor, r);
+    scale[r] = of.value;
     const int head = lane / 4 + 8 * r;
     if (lane % 4 == 0 && rows.first_head + head < rows.num_heads) {
       params.partial_heads[first_head + head].exponent[rows.first_dim / (kValueDim / 2)] =
-          static_cast<std::int16_t>(-power.n);
+          static_cast<std::int16_t>(-of.power.n);
     }
   }
 #pragma unroll
@@ -131,9 +141,9 @@ __device__ __forceinline__ void stage_partial_rows(const float (&o)[2][64], cons
   float scale[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const UnitPower power(largest_of_head(o, r) * factor[r]);
-    scale[r] = factor[r] * power.power();
-    if (lane % 4 == 0) staged.unit[unit][first_head + lane / 4 + 8 * r] = power.inverse();
+    const PartialScale of(o, factor, r);
+    scale[r] = of.value;
+    if (lane % 4 == 0) staged.unit[unit][first_head + lane / 4 + 8 * r] = of.power.inverse();
   }
   const std::uint32_t stage = shared_address(staged.o) +
                               (first_head + lane % 16) * StagedPartial<kHeads, 2>::kHeadBytes + unit * 512 +

@@ -37,9 +37,9 @@ __device__ __forceinline__ void leave_partial(WarpPartial& to, const float (&o)[
   float scale[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const UnitPower power(largest_of_head(o, r) * factor[r]);
-    scale[r] = factor[r] * power.power();
-    if (lane % 4 == 0) to.heads[lane / 4 + 8 * r] = {lse_log2[r], power.inverse()};
+    const PartialScale of(o, factor, r);
+    scale[r] = of.value;
+    if (lane % 4 == 0) to.heads[lane / 4 + 8 * r] = {lse_log2[r], of.power.inverse()};
   }
 #pragma unroll
   for (int v = 0; v < WarpPartial::kVectors; ++v) {
