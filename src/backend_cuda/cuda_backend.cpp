@@ -29,13 +29,10 @@ constexpr std::size_t kImageAlignment = 16;
 constexpr std::int32_t kDependentLaunchCapability = 90;
 
 // Where a backend begins to number its calls: no number that some other backend, or a workspace's arbitrary
-// bytes, can be expected to have. (The finaliser of SplitMix64, Steele et al. 2014, of time and address.)
+// bytes, can be expected to have.
 std::uint64_t first_call_number(const void* backend) {
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  std::uint64_t x = static_cast<std::uint64_t>(now) + reinterpret_cast<std::uintptr_t>(backend);
-  x = (x ^ (x >> 30)) * 0xBF58'476D'1CE4'E5B9U;
-  x = (x ^ (x >> 27)) * 0x94D0'49BB'1331'11EBU;
-  return x ^ (x >> 31);
+  return mix_bits(static_cast<std::uint64_t>(now) + reinterpret_cast<std::uintptr_t>(backend));
 }
 
 class CudaBackend final : public Backend {
@@ -128,17 +125,6 @@ class CudaBackend final : public Backend {
     return std::min<std::int64_t>(placed.num_items, num_slots(device_, plan.kernel));
   }
 
-  // Whether workers merge the rows that they share, which they do one partial after the other.
-  static bool workers_merge(const SplitPlan& plan, const TableRow& row, const PlanParams& placed) {
-    constexpr std::int64_t kMostPieces = 3;
-    if (row.kernel.of_neighbours.function == nullptr || placed.items == nullptr || plan.batch_invariant ||
-        plan.num_partials() == 0) {
-      return false;
-    }
-    return worker_partials_bytes(plan) <= wavefill::workspace_bytes(plan) &&
-           most_pieces_of_row(plan) <= kMostPieces && has_neighbouring_pieces(plan);
-  }
-
   // A plan whose launches need no memory to read it from.
   std::optional<PlacedPlan> static_plan(const SplitPlan& plan) const {
     if (const auto uniform = uniform_plan(plan)) return PlacedPlan{.rows = *uniform};
@@ -196,7 +182,7 @@ class CudaBackend final : public Backend {
     if (!params.ok()) return params.status();
     if (args.check_indices) WAVEFILL_RETURN_IF_ERROR(check_indices(*params, args.shape, stream));
     const SplitKernel& kernel = (*row)->kernel;
-    if (workers_merge(plan, **row, placed.rows)) {
+    if (merges_in_workers(**row, plan, placed.rows)) {
       params->plan = placed.rows;
       params->merge = {.partials = static_cast<WarpPartial*>(args.workspace),
                        .call = next_call_.fetch_add(1, std::memory_order_relaxed)};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend_cuda/device_query.h"
+#include "backend_cuda/plan_image.h"
 #include "core/errors.h"
 
 namespace wavefill::cuda {
@@ -82,6 +83,16 @@ Result<std::vector<TableRow>> make_kernel_table(const DeviceSpec& device) {
 bool merges_in_cluster(const TableRow& row, const PlanParams& plan) {
   if (plan.items != nullptr || plan.num_splits < 2 || plan.num_splits > kMaxClusterSplits) return false;
   return plan.num_items / plan.num_splits <= row.active_clusters[static_cast<std::size_t>(plan.num_splits)];
+}
+
+bool merges_in_workers(const TableRow& row, const SplitPlan& plan, const PlanParams& placed) {
+  constexpr std::int64_t kMostPieces = 3;
+  if (row.kernel.of_neighbours.function == nullptr || placed.items == nullptr || plan.batch_invariant ||
+      plan.num_partials() == 0) {
+    return false;
+  }
+  return worker_partials_bytes(plan) <= workspace_bytes(plan) && most_pieces_of_row(plan) <= kMostPieces &&
+         has_neighbouring_pieces(plan);
 }
 
 Status supports_shape(const TableRow& row, const DecodeShape& shape) {

@@ -6,6 +6,7 @@
 
 #include "backend_cuda/kernels/kernels.h"
 #include "wavefill/device.h"
+#include "wavefill/plan.h"
 #include "wavefill/shape.h"
 #include "wavefill/status.h"
 
@@ -31,6 +32,10 @@ Result<std::vector<TableRow>> make_kernel_table(const DeviceSpec& device);
 // Whether the CTAs of a row are to be a cluster that merges its splits: where the whole grid fits in at once.
 // (In a second wave clusters wait for each other's last CTA, and fewer SMs than all are in use.)
 bool merges_in_cluster(const TableRow& row, const PlanParams& plan);
+
+// Whether workers are to merge the rows of `plan` that they share: where no row has many pieces, which they
+// add one after the other, and bits may depend on the batch. `placed`: the plan as kernels read it.
+bool merges_in_workers(const TableRow& row, const SplitPlan& plan, const PlanParams& placed);
 
 // ok, or unsupported: names the parameter, its value and what the kernel takes.
 Status supports_shape(const TableRow& row, const DecodeShape& shape);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/errors.h"
+#include "core/math.h"
 #include "measure/timers.h"
 #include "tune/elimination.h"
 
@@ -19,12 +20,7 @@ constexpr std::int32_t kEliminationEvery = 4;
 // If nearly every round is contaminated, no arm ever has its samples: rounds are limited as well.
 constexpr std::int32_t kMaxRoundsPerSample = 2;
 
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t z = a * 0x9E37'79B9'7F4A'7C15ULL + b;  // splitmix64
-  z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EBULL;
-  return z ^ (z >> 31);
-}
+std::uint64_t mixed(std::uint64_t a, std::uint64_t b) { return mix_bits(a * 0x9E37'79B9'7F4A'7C15ULL + b); }
 
 class Session {
  public:

@@ -42,10 +42,7 @@ class ClusterTest : public GpuTest {
   }
 
   static bool has_clusters(const KernelSpec& kernel) {
-    const auto kernels = cuda::all_split_kernels();
-    return std::ranges::any_of(kernels, [&](const cuda::SplitKernel& k) {
-      return kernel.name == k.kernel.name && k.of_clusters.function != nullptr;
-    });
+    return split_kernel(kernel).of_clusters.function != nullptr;
   }
 
   static SplitPlan plan(const KernelSpec& kernel, const DecodeShape& shape, int splits,

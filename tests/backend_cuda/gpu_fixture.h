@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 
 #include "backend_cuda/cuda_backend.h"
 #include "backend_cuda/device_inputs.h"
+#include "backend_cuda/kernel_table.h"
 #include "wavefill/plan.h"
 
 namespace wavefill::test {
@@ -31,6 +33,13 @@ class GpuTest : public ::testing::Test {
   }
 
   static Backend& backend() { return *backend_; }
+
+  // The row's instances, and what tokens it takes. Precondition: of backend().kernels().
+  static cuda::SplitKernel split_kernel(const KernelSpec& kernel) {
+    const auto kernels = cuda::all_split_kernels();
+    return *std::ranges::find_if(kernels,
+                                 [&](const cuda::SplitKernel& k) { return kernel.name == k.kernel.name; });
+  }
 
   // For rows that have all of their tokens.
   static SplitPlan full_plan(const KernelSpec& kernel, const DecodeShape& shape, std::string_view setting,

@@ -53,12 +53,13 @@ KernelSpec some_kernel() {
   return {.name = "k", .heads_per_cta = 16, .kv_tile = 32, .threads = 320, .smem_bytes = 1, .ctas_per_sm = 2};
 }
 
-SplitPlan plan_of(int batch, const char* setting, std::span<const std::int32_t> lengths = {}) {
+SplitPlan plan_of(const KernelSpec& kernel, const DecodeShape& shape, const char* setting,
+                  std::span<const std::int32_t> lengths = {}) {
   auto parsed = parse_setting(setting);
   EXPECT_TRUE(parsed.ok());
   auto plan = make_plan({.device = some_device(),
-                         .kernel = some_kernel(),
-                         .shape = {.batch = batch, .num_heads = 40, .topk = 128, .extra_topk = 512},
+                         .kernel = kernel,
+                         .shape = shape,
                          .lengths = lengths,
                          .extra_lengths = {},
                          .setting = *parsed,
@@ -66,6 +67,11 @@ SplitPlan plan_of(int batch, const char* setting, std::span<const std::int32_t> 
                          .batch_invariant = false});
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return *plan;
+}
+
+SplitPlan plan_of(int batch, const char* setting, std::span<const std::int32_t> lengths = {}) {
+  return plan_of(some_kernel(), {.batch = batch, .num_heads = 40, .topk = 128, .extra_topk = 512}, setting,
+                 lengths);
 }
 
 // What kernels make of parameters alone, item by item (device/block/work_items.cuh).
@@ -132,16 +138,7 @@ SplitPlan plan_on_one_cta_an_sm(const DecodeShape& shape, const char* setting,
   kernel.heads_per_cta = 64;
   kernel.kv_tile = 64;
   kernel.ctas_per_sm = 1;
-  auto plan = make_plan({.device = some_device(),
-                         .kernel = kernel,
-                         .shape = shape,
-                         .lengths = lengths,
-                         .extra_lengths = {},
-                         .setting = parse_setting(setting).value(),
-                         .cost_model = {},
-                         .batch_invariant = false});
-  EXPECT_TRUE(plan.ok()) << plan.status().message();
-  return *plan;
+  return plan_of(kernel, shape, setting, lengths);
 }
 
 TEST(NeighbouringPieces, AreWhatBalancedPlansHaveWhateverTheLengths) {
@@ -302,6 +299,28 @@ TEST(MergesInCluster, OnlyWhereRowsAreCutAlikeAndTheWholeGridFitsAtOnce) {
     plan.num_splits = plan.num_items = splits;
     EXPECT_FALSE(cuda::merges_in_cluster(row, plan)) << splits;
   }
+}
+
+TEST(MergesInWorkers, OnlyRowsOfFewPiecesInMemoryWhoseBitsMayDependOnTheBatch) {
+  cuda::TableRow row{.kernel = cuda::split_wgmma_dsv4_kernels()[0], .spec = {}};
+  const cuda::PlanItem items[1] = {};
+  cuda::PlanParams placed;
+  placed.items = items;
+  const DecodeShape shape{.batch = 90, .num_heads = 64, .topk = 128, .extra_topk = 512};
+  SplitPlan plan = plan_on_one_cta_an_sm(shape, "balanced=1");
+  EXPECT_TRUE(cuda::merges_in_workers(row, plan, placed));
+  EXPECT_FALSE(cuda::merges_in_workers(row, plan, {}));
+  DecodeShape few_rows = shape;
+  few_rows.batch = 30;
+  const SplitPlan many_pieces = plan_on_one_cta_an_sm(few_rows, "balanced=1");
+  ASSERT_GT(cuda::most_pieces_of_row(many_pieces), 3);
+  EXPECT_FALSE(cuda::merges_in_workers(row, many_pieces, placed));
+  EXPECT_FALSE(cuda::merges_in_workers(row, plan_on_one_cta_an_sm(shape, "fixed=1"), placed));
+  plan.batch_invariant = true;
+  EXPECT_FALSE(cuda::merges_in_workers(row, plan, placed));
+  plan.batch_invariant = false;
+  row.kernel.of_neighbours = {};
+  EXPECT_FALSE(cuda::merges_in_workers(row, plan, placed));
 }
 
 }  // namespace

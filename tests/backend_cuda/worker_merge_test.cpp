@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "backend_cuda/gpu_fixture.h"
 #include "backend_cuda/gpu_graph.h"
-#include "backend_cuda/kernel_table.h"
 #include "backend_cuda/scaled_values.h"
 #include "oracle/case.h"
 #include "wavefill/plan.h"
@@ -16,26 +16,25 @@
 namespace wavefill::test {
 namespace {
 
-bool workers_merge(const KernelSpec& kernel) {
-  const auto kernels = cuda::all_split_kernels();
-  return std::ranges::any_of(kernels, [&](const cuda::SplitKernel& k) {
-    return kernel.name == k.kernel.name && k.of_neighbours.function != nullptr;
-  });
-}
-
-// Of the kernels that have it: on some GPUs none.
 class WorkerMerge : public GpuTest {
  protected:
+  // The kernels that have it: on some GPUs none.
+  static std::vector<KernelSpec> merging_kernels() {
+    std::vector<KernelSpec> kernels;
+    std::ranges::copy_if(backend().kernels(), std::back_inserter(kernels), [](const KernelSpec& kernel) {
+      return split_kernel(kernel).of_neighbours.function != nullptr;
+    });
+    return kernels;
+  }
+
   // Some of whose rows are in two or three pieces: rows per worker of a head tile as `rows_a_worker` says.
   static oracle::Case shared_rows(const KernelSpec& kernel, int num_heads, double rows_a_worker) {
     oracle::Case c;
     c.name = "worker_merge";
     c.shape = {.num_heads = num_heads, .topk = 130, .extra_topk = 250};
-    const auto kernels = cuda::all_split_kernels();
-    const auto of_name = std::ranges::find_if(
-        kernels, [&](const cuda::SplitKernel& k) { return kernel.name == k.kernel.name; });
-    c.shape.kv_format = of_name->kv_format;
-    c.shape.d_qk = of_name->d_qk;
+    const cuda::SplitKernel tokens = split_kernel(kernel);
+    c.shape.kv_format = tokens.kv_format;
+    c.shape.d_qk = tokens.d_qk;
     const auto workers =
         static_cast<double>(num_slots(backend().device(), kernel) / num_head_tiles(kernel, num_heads));
     c.shape.batch = static_cast<std::int32_t>(rows_a_worker * workers);
@@ -89,8 +88,7 @@ class WorkerMerge : public GpuTest {
 };
 
 TEST_F(WorkerMerge, RowsSharedByWorkersAreRightAgainAndAgain) {
-  for (const KernelSpec& kernel : backend().kernels()) {
-    if (!workers_merge(kernel)) continue;
+  for (const KernelSpec& kernel : merging_kernels()) {
     for (const int num_heads : {33, 64, 71, 128}) {
       for (const double rows_a_worker : {0.35, 0.7, 1.2}) {
         const oracle::Case c = shared_rows(kernel, num_heads, rows_a_worker);
@@ -106,8 +104,7 @@ TEST_F(WorkerMerge, RowsSharedByWorkersAreRightAgainAndAgain) {
 
 // Pieces with no tokens of their row, rows with none at all.
 TEST_F(WorkerMerge, RowsShorterThanPlannedAreRight) {
-  for (const KernelSpec& kernel : backend().kernels()) {
-    if (!workers_merge(kernel)) continue;
+  for (const KernelSpec& kernel : merging_kernels()) {
     for (const auto lengths : {oracle::Lengths::random, oracle::Lengths::zero}) {
       oracle::Case c = shared_rows(kernel, 64, 0.7);
       c.lengths = lengths;
@@ -123,8 +120,7 @@ TEST_F(WorkerMerge, RowsShorterThanPlannedAreRight) {
 
 // Partials are fp16: powers of two have to bring every head into its range.
 TEST_F(WorkerMerge, ValuesOfAnyMagnitudeAreExchanged) {
-  for (const KernelSpec& kernel : backend().kernels()) {
-    if (!workers_merge(kernel)) continue;
+  for (const KernelSpec& kernel : merging_kernels()) {
     for (const int exponent : {-90, 90}) {
       const auto c = with_flat_scores(shared_rows(kernel, 64, 0.7));
       if (c.shape.kv_format != KvFormat::fp8_tile64_rope_bf16_footer) continue;
@@ -138,8 +134,7 @@ TEST_F(WorkerMerge, ValuesOfAnyMagnitudeAreExchanged) {
 
 // A workspace in which another plan's call has run.
 TEST_F(WorkerMerge, CallsOfOtherPlansMayShareTheWorkspace) {
-  for (const KernelSpec& kernel : backend().kernels()) {
-    if (!workers_merge(kernel)) continue;
+  for (const KernelSpec& kernel : merging_kernels()) {
     const oracle::Case c = shared_rows(kernel, 64, 0.7);
     oracle::Inputs host(c);
     DeviceInputs device(host);
@@ -169,8 +164,7 @@ TEST_F(WorkerMerge, CallsOfOtherPlansMayShareTheWorkspace) {
 
 // Bits that must not depend on the batch are a second kernel's work, and so are rows of many pieces.
 TEST_F(WorkerMerge, IsForRowsOfFewPiecesWhoseBitsMayDependOnTheBatch) {
-  for (const KernelSpec& kernel : backend().kernels()) {
-    if (!workers_merge(kernel)) continue;
+  for (const KernelSpec& kernel : merging_kernels()) {
     for (const auto& [rows_a_worker, batch_invariant] : {std::pair{0.7, true}, {0.23, false}}) {
       oracle::Case c = shared_rows(kernel, 64, rows_a_worker);
       c.shape.topk = 640;  // with 0.23 rows a worker, five pieces of some

@@ -392,7 +392,9 @@ class TileConsumer {
 
   __device__ __forceinline__ WarpPartial* partial_of_warp(std::int32_t partial_idx,
                                                           std::int32_t head_tile) const {
-    return warp_partial<kWarps>(params_, partial_idx, head_tile, thread_here() / 32);
+    return params_.merge.partials +
+           (std::int64_t{partial_idx} * params_.plan.num_head_tiles + head_tile) * kWarps +
+           thread_here() / 32;
   }
 
   // Says that item `idx`, if it is a piece of a row, is there. (Only a CTA's last item can be one that merges

@@ -80,25 +80,29 @@ __device__ __forceinline__ float largest_of_head(const float (&o)[2][64], int r)
   return max_of_lanes<4>(largest);
 }
 
-// What row r of accumulators is multiplied by to be a partial in fp16: its `factor`, and a power of two. The
-// dims here are a unit.
-struct PartialScale {
-  UnitPower power;
-  float value;
-
-  __device__ __forceinline__ PartialScale(const float (&o)[2][64], const float (&factor)[2], int r)
-      : power(largest_of_head(o, r) * factor[r]), value(factor[r] * power.power()) {}
-};
-
-// Eight rows of four dims of a partial, in fp16: fragments j and j + 1, times their rows' scales.
-__device__ __forceinline__ void store_fp16_matrices(std::uint32_t at, const float (&o)[2][64], int j,
-                                                    const float (&scale)[2]) {
-  const float* d = &o[j / 16][4 * j % 64];
-  const std::uint32_t words[4] = {
-      pack_f16x2(d[0] * scale[0], d[1] * scale[0]), pack_f16x2(d[2] * scale[1], d[3] * scale[1]),
-      pack_f16x2(d[4] * scale[0], d[5] * scale[0]), pack_f16x2(d[6] * scale[1], d[7] * scale[1])};
-  stmatrix_x4(at, words);
+// What both rows of accumulators are multiplied by to be a partial in fp16: their `factor`, and a power of
+// two each, of which keep(r, power) is told in one lane of each head. The dims here are a unit.
+template <class Keep>
+__device__ __forceinline__ void find_partial_scales(float (&scale)[2], const float (&o)[2][64],
+                                                    const float (&factor)[2], int lane, Keep keep) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const UnitPower power(largest_of_head(o, r) * factor[r]);
+    scale[r] = factor[r] * power.power();
+    if (lane % 4 == 0) keep(r, power);
+  }
 }
+
+// Fragments j and j + 1 times their rows' scales, in fp16: four dims of each row in turn.
+struct Fp16Words {
+  std::uint32_t words[4];
+
+  __device__ __forceinline__ Fp16Words(const float (&o)[2][64], int j, const float (&scale)[2]) {
+    const float* d = &o[j / 16][4 * j % 64];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) words[i] = pack_f16x2(d[2 * i] * scale[i % 2], d[2 * i + 1] * scale[i % 2]);
+  }
+};
 
 // A partial: O times its heads' factors.
 __device__ __forceinline__ void store_partial_rows(const float (&o)[2][64], const float (&factor)[2],
@@ -106,19 +110,15 @@ __device__ __forceinline__ void store_partial_rows(const float (&o)[2][64], cons
                                                    std::int32_t partial_idx, int lane) {
   const std::int64_t first_head = std::int64_t{partial_idx} * params.num_heads + rows.first_head;
   float scale[2];
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const PartialScale of(o, factor, r);
-    scale[r] = of.value;
+  find_partial_scales(scale, o, factor, lane, [&](int r, UnitPower power) {
     const int head = lane / 4 + 8 * r;
-    if (lane % 4 == 0 && rows.first_head + head < rows.num_heads) {
-      params.partial_heads[first_head + head].exponent[rows.first_dim / (kValueDim / 2)] =
-          static_cast<std::int16_t>(-of.power.n);
-    }
-  }
+    if (rows.first_head + head >= rows.num_heads) return;
+    params.partial_heads[first_head + head].exponent[rows.first_dim / (kValueDim / 2)] =
+        static_cast<std::int16_t>(-power.n);
+  });
 #pragma unroll
   for (int j = 0; j < 32; j += 2) {
-    store_fp16_matrices(staged_piece(rows.stage, lane % 16, j + lane / 16), o, j, scale);
+    stmatrix_x4(staged_piece(rows.stage, lane % 16, j + lane / 16), Fp16Words(o, j, scale).words);
   }
   store_staged_rows(rows, params.o_partial + first_head * kValueDim + rows.first_dim + lane * 8, kValueDim,
                     lane);
@@ -139,17 +139,14 @@ __device__ __forceinline__ void stage_partial_rows(const float (&o)[2][64], cons
                                                    StagedPartial<kHeads, 2>& staged, int first_head, int unit,
                                                    int lane) {
   float scale[2];
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const PartialScale of(o, factor, r);
-    scale[r] = of.value;
-    if (lane % 4 == 0) staged.unit[unit][first_head + lane / 4 + 8 * r] = of.power.inverse();
-  }
+  find_partial_scales(scale, o, factor, lane, [&](int r, UnitPower power) {
+    staged.unit[unit][first_head + lane / 4 + 8 * r] = power.inverse();
+  });
   const std::uint32_t stage = shared_address(staged.o) +
                               (first_head + lane % 16) * StagedPartial<kHeads, 2>::kHeadBytes + unit * 512 +
                               lane / 16 * 16;
 #pragma unroll
-  for (int j = 0; j < 32; j += 2) store_fp16_matrices(stage + j * 16, o, j, scale);
+  for (int j = 0; j < 32; j += 2) stmatrix_x4(stage + j * 16, Fp16Words(o, j, scale).words);
 }
 
 }  // namespace wavefill::cuda

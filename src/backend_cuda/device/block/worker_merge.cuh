@@ -22,31 +22,19 @@
 
 namespace wavefill::cuda {
 
-// Of which warp of a CTA, in [0, kWarps).
-template <int kWarps>
-__device__ __forceinline__ WarpPartial* warp_partial(const SplitParams& params, std::int32_t partial_idx,
-                                                     std::int32_t head_tile, int warp) {
-  return params.merge.partials +
-         (std::int64_t{partial_idx} * params.plan.num_head_tiles + head_tile) * kWarps + warp;
-}
-
 // Leaves accumulators o, times `factor`, of two heads of which lse_log2 are known.
 __device__ __forceinline__ void leave_partial(WarpPartial& to, const float (&o)[2][64],
                                               const float (&factor)[2], const float (&lse_log2)[2],
                                               int lane) {
   float scale[2];
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const PartialScale of(o, factor, r);
-    scale[r] = of.value;
-    if (lane % 4 == 0) to.heads[lane / 4 + 8 * r] = {lse_log2[r], of.power.inverse()};
-  }
+  find_partial_scales(scale, o, factor, lane, [&](int r, UnitPower power) {
+    to.heads[lane / 4 + 8 * r] = {lse_log2[r], power.inverse()};
+  });
 #pragma unroll
   for (int v = 0; v < WarpPartial::kVectors; ++v) {
-    const float* d = &o[v / 8][8 * v % 64];
-    *reinterpret_cast<uint4*>(to.values[v][lane]) = make_uint4(
-        pack_f16x2(d[0] * scale[0], d[1] * scale[0]), pack_f16x2(d[2] * scale[1], d[3] * scale[1]),
-        pack_f16x2(d[4] * scale[0], d[5] * scale[0]), pack_f16x2(d[6] * scale[1], d[7] * scale[1]));
+    const Fp16Words of(o, 2 * v, scale);
+    *reinterpret_cast<uint4*>(to.values[v][lane]) =
+        make_uint4(of.words[0], of.words[1], of.words[2], of.words[3]);
   }
 }
 
